@@ -1,0 +1,1 @@
+"""The signal bus: signals, rooms, instances, delivery, verbs, drain, sensor loop."""

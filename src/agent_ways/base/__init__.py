@@ -1,0 +1,1 @@
+"""What every room stands on: paths, locks, records on disk, errors, the user config's reader."""

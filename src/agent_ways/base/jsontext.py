@@ -1,0 +1,98 @@
+"""JSON text to values and back, without the modules that `json` pulls in.
+
+Owns `loads` and `dumps`, compact and ASCII-only. They call the C scanner and encoder that `json` itself calls;
+`json` imports `re`, `enum` and `functools` around them, which costs every start about 8 ms (measured, Python
+3.11). Where an interpreter has no such C parts, or has changed how they are called, `json` serves; a
+differential test holds both to the same answers. Must not know what the text is for.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_SPACE = " \t\n\r"
+
+
+class NotJSONError(ValueError):
+    """The text is not one JSON value."""
+
+
+def _not_a_number(name: str) -> Any:
+    raise NotJSONError(f"{name} is not JSON")
+
+
+class _Rules:
+    """What the C scanner asks its caller for: plain floats and ints, strict strings, no NaN."""
+
+    strict = True
+    object_hook = None
+    object_pairs_hook = None
+    parse_float = float
+    parse_int = int
+    parse_constant = staticmethod(_not_a_number)
+
+
+def _unserializable(value: object) -> Any:
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def _fast() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[object], str]]:
+    """The C scanner and encoder; raises ImportError, TypeError or AttributeError where they are other than expected."""
+    from _json import encode_basestring_ascii, make_encoder, make_scanner
+
+    scan = make_scanner(_Rules)  # type: ignore[arg-type]  # any object with these attributes
+    encoder = make_encoder(
+        None,
+        _unserializable,
+        encode_basestring_ascii,
+        None,
+        ":",
+        ",",
+        False,
+        False,
+        False,
+    )
+    if scan('{"a":[1]}', 0) != ({"a": [1]}, 9) or "".join(encoder({"a": [1]}, 0)) != '{"a":[1]}':
+        raise TypeError("the C parts of json answer otherwise")
+    return scan, lambda value: "".join(encoder(value, 0))
+
+
+def _slow() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[object], str]]:
+    """The same two functions by way of `json`."""
+    import json
+
+    decoder = json.JSONDecoder(parse_constant=_not_a_number)
+    encoder = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False)
+    return decoder.raw_decode, encoder.encode
+
+
+try:
+    _scan, _encode = _fast()
+except (ImportError, TypeError, AttributeError):
+    _scan, _encode = _slow()
+
+
+def loads(text: str) -> Any:
+    """The one value that `text` holds.
+
+    Raises `NotJSONError` for anything else: rest behind the value, NaN, a raw control character in a string, a
+    number too long to read, nesting deeper than the interpreter goes. Of duplicate keys the last wins.
+    """
+    start = 0
+    while start < len(text) and text[start] in _SPACE:
+        start += 1
+    try:
+        value, end = _scan(text, start)
+    except (StopIteration, RecursionError, ValueError) as error:
+        raise NotJSONError(str(error) or "not a JSON value") from None
+    if text[end:].strip(_SPACE):
+        raise NotJSONError(f"something follows the value at character {end}")
+    return value
+
+
+def dumps(value: object) -> str:
+    """Compact JSON on one line, every character above ASCII escaped (a lone surrogate stays representable)."""
+    return _encode(value)

@@ -1,0 +1,1 @@
+"""The keepalive judge (pure) and its one record."""

@@ -1,0 +1,1 @@
+"""ways-mcp: protocol core without I/O, the stdio edge, the module registry, modules, conduits."""

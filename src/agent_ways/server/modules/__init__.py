@@ -1,0 +1,1 @@
+"""The modules that ways-mcp hosts, one file each."""

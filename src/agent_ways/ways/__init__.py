@@ -1,0 +1,1 @@
+"""The operator's command: targets, reconcile, registration, status, doctor, update."""
