@@ -86,11 +86,19 @@ def loads(text: str) -> Any:
         start += 1
     try:
         value, end = _scan(text, start)
-    except (StopIteration, RecursionError, ValueError) as error:
-        raise NotJSONError(str(error) or "not a JSON value") from None
+    except (StopIteration, RecursionError, ValueError, SystemError):
+        # Python 3.11's scanner raises SystemError where json.decoder was never imported: `json` words the error.
+        value, end = _read_again(text, start)
     if text[end:].strip(_SPACE):
         raise NotJSONError(f"something follows the value at character {end}")
     return value
+
+
+def _read_again(text: str, start: int) -> tuple[Any, int]:
+    try:
+        return _slow()[0](text, start)
+    except (StopIteration, RecursionError, ValueError) as error:
+        raise NotJSONError(str(error) or "not a JSON value") from None
 
 
 def dumps(value: object) -> str:
