@@ -29,6 +29,12 @@ if TYPE_CHECKING:
             """Its arguments as typed, or None where they can not be read."""
 
 
+class SplitWords(tuple[str, ...]):
+    """A command line that was shown joined by spaces: an argument that held a space came apart."""
+
+    __slots__ = ()
+
+
 class Process(Value):
     """One live process: its pid, its parent's, and its start time."""
 
@@ -47,7 +53,13 @@ class ProcTable:
         self.root: Final = root
 
     def look(self, pid: int) -> Process | None:
-        """See `ProcessTable`. The name in parentheses may itself hold parentheses, spaces and newlines."""
+        """See `ProcessTable`. The name in parentheses may itself hold parentheses, spaces and newlines.
+
+        None for the caller's own pid where this `/proc` is that of another pid namespace: the number is some other
+        process's there, and so would be its ancestors.
+        """
+        if pid == os.getpid() and not self._is_ours(pid):
+            return None
         data = _read(f"{self.root}/{pid}/stat")
         if data is None:
             return None
@@ -58,6 +70,12 @@ class ProcTable:
             return Process(pid=pid, parent=int(fields[1]), start=str(int(fields[19])))
         except ValueError:
             return None
+
+    def _is_ours(self, pid: int) -> bool:
+        try:
+            return os.readlink(f"{self.root}/self") == str(pid)
+        except OSError:
+            return False
 
     def argv(self, pid: int) -> tuple[str, ...] | None:
         """See `ProcessTable`. Empty for a kernel thread or a process that wiped its own: unreadable, not none."""
@@ -81,8 +99,8 @@ class PsTable:
         return Process(pid=pid, parent=int(fields[0]), start=" ".join(fields[2].split()))
 
     def argv(self, pid: int) -> tuple[str, ...] | None:
-        """See `ProcessTable`. `ps` joins arguments with spaces: one that holds a space comes apart."""
-        return tuple(self._ask(pid, "args=").split()) or None
+        """See `ProcessTable`; `SplitWords`, since `ps` joins arguments with spaces."""
+        return SplitWords(self._ask(pid, "args=").split()) or None
 
     def _ask(self, pid: int, columns: str) -> str:
         import subprocess
