@@ -1,6 +1,6 @@
 """JSON text to values and back, without the modules that `json` pulls in.
 
-Owns `loads` and `dumps`, compact and ASCII-only. They call the C scanner and encoder that `json` itself calls;
+Owns `loads`, `dumps` and `dumps_readable`, all compact. They call the C scanner and encoder that `json` itself calls;
 `json` imports `re`, `enum` and `functools` around them, which costs every start about 8 ms (measured, Python
 3.11). Where an interpreter has no such C parts, or has changed how they are called, `json` serves; a
 differential test holds both to the same answers. Must not know what the text is for.
@@ -12,6 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+    Scan = Callable[[str, int], tuple[Any, int]]
+    Encode = Callable[[object], str]
 
 _SPACE = " \t\n\r"
 
@@ -39,40 +42,41 @@ def _unserializable(value: object) -> Any:
     raise TypeError(f"{type(value).__name__} is not JSON")
 
 
-def _fast() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[object], str]]:
-    """The C scanner and encoder; raises ImportError, TypeError or AttributeError where they are other than expected."""
-    from _json import encode_basestring_ascii, make_encoder, make_scanner
+def _fast() -> tuple[Scan, Encode, Encode]:
+    """The C scanner and encoders.
+
+    Raises ImportError, TypeError or AttributeError where they are other than expected.
+    """
+    from _json import encode_basestring, encode_basestring_ascii, make_encoder, make_scanner
+
+    def encoder(escape: Callable[[str], str]) -> Encode:
+        encode = make_encoder(None, _unserializable, escape, None, ":", ",", False, False, False)
+        return lambda value: "".join(encode(value, 0))
 
     scan = make_scanner(_Rules)  # type: ignore[arg-type]  # any object with these attributes
-    encoder = make_encoder(
-        None,
-        _unserializable,
-        encode_basestring_ascii,
-        None,
-        ":",
-        ",",
-        False,
-        False,
-        False,
-    )
-    if scan('{"a":[1]}', 0) != ({"a": [1]}, 9) or "".join(encoder({"a": [1]}, 0)) != '{"a":[1]}':
+    ascii_only, readable = encoder(encode_basestring_ascii), encoder(encode_basestring)
+    if scan('{"a":[1]}', 0) != ({"a": [1]}, 9) or ascii_only({"a": [1]}) != '{"a":[1]}':
         raise TypeError("the C parts of json answer otherwise")
-    return scan, lambda value: "".join(encoder(value, 0))
+    return scan, ascii_only, readable
 
 
-def _slow() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[object], str]]:
-    """The same two functions by way of `json`."""
+def _slow() -> tuple[Scan, Encode, Encode]:
+    """The same three functions by way of `json`."""
     import json
 
+    def encoder(ensure_ascii: bool) -> Encode:
+        return json.JSONEncoder(
+            separators=(",", ":"), allow_nan=False, check_circular=False, ensure_ascii=ensure_ascii
+        ).encode
+
     decoder = json.JSONDecoder(parse_constant=_not_a_number)
-    encoder = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False)
-    return decoder.raw_decode, encoder.encode
+    return decoder.raw_decode, encoder(True), encoder(False)
 
 
 try:
-    _scan, _encode = _fast()
+    _scan, _encode, _encode_readable = _fast()
 except (ImportError, TypeError, AttributeError):
-    _scan, _encode = _slow()
+    _scan, _encode, _encode_readable = _slow()
 
 
 def loads(text: str) -> Any:
@@ -104,3 +108,8 @@ def _read_again(text: str, start: int) -> tuple[Any, int]:
 def dumps(value: object) -> str:
     """Compact JSON on one line, every character above ASCII escaped (a lone surrogate stays representable)."""
     return _encode(value)
+
+
+def dumps_readable(value: object) -> str:
+    """`dumps` with every printable character as it is, for text that a model or a person reads."""
+    return _encode_readable(value)

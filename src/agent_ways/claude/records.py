@@ -45,6 +45,7 @@ class SessionRecord(Value):
         "session",
         "socket",
         "start",
+        "started_at",
         "status",
         "status_updated_at",
         "updated_at",
@@ -60,6 +61,7 @@ class SessionRecord(Value):
         config_dir: str,
         cwd: str | None = None,
         start: str | None = None,
+        started_at: int | None = None,
         version: str | None = None,
         kind: str | None = None,
         entrypoint: str | None = None,
@@ -75,6 +77,7 @@ class SessionRecord(Value):
         self.config_dir: Final = config_dir
         self.cwd: Final = cwd
         self.start: Final = start
+        self.started_at: Final = started_at
         self.version: Final = version
         self.kind: Final = kind
         self.entrypoint: Final = entrypoint
@@ -128,9 +131,15 @@ def parse(data: bytes, config_dir: str) -> SessionRecord | None:
         waiting_for=_text(raw.get("waitingFor")),
         socket=_text(raw.get("messagingSocketPath")),
         name=_text(raw.get("name")),
+        started_at=_count(raw.get("startedAt")),
         updated_at=_count(raw.get("updatedAt")),
         status_updated_at=_count(raw.get("statusUpdatedAt")),
     )
+
+
+def path(config_dir: str, pid: int) -> str:
+    """Where the client of process `pid` keeps its record."""
+    return os.path.join(config_dir, "sessions", f"{pid}.json")
 
 
 def read(
@@ -169,9 +178,9 @@ def _is_pid(stem: str, end: str) -> bool:
 
 
 def _read(config_dir: str, pid: int, pause: Callable[[float], None]) -> SessionRecord | None:
-    path = os.path.join(config_dir, "sessions", f"{pid}.json")
+    file = path(config_dir, pid)
     for seconds in (*PAUSES, 0.0):
-        data = _bytes(path)
+        data = _bytes(file)
         record = None if data is None else parse(data, config_dir)
         if data is None or record is not None:
             return record

@@ -1,0 +1,83 @@
+"""Being told of changes instead of looking for them.
+
+Owns two kinds of file descriptor that become readable when something happened: to a file (`FileWatch`, inotify)
+and to a process (`process_end`, a pidfd). Must not know what the caller does then. Where the system has neither
+(macOS, an inotify limit, an old kernel), both answer None and the caller looks now and then.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from agent_ways.base.process import alive
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ctypes import CDLL
+    from typing import Final
+
+    from agent_ways.base.process import Process, ProcessTable
+
+_IN_CHANGES = 0x2 | 0x8 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800
+"""IN_MODIFY, CLOSE_WRITE, MOVED_TO, CREATE, DELETE, DELETE_SELF, MOVE_SELF."""
+
+_IN_NONBLOCK_CLOEXEC = 0o4000 | 0o2000000
+
+
+class FileWatch:
+    """Readable (`fd`) after any change to one of the paths added; made by `file_watch`."""
+
+    __slots__ = ("_libc", "fd")
+
+    def __init__(self, libc: CDLL, fd: int) -> None:
+        self._libc: Final = libc
+        self.fd: Final = fd
+
+    def add(self, path: str) -> bool:
+        """Watch a file, or a directory's entries; False where it is not there or the limit is reached.
+
+        Adding a path again is harmless; it must be done after the file was replaced.
+        """
+        return bool(self._libc.inotify_add_watch(self.fd, os.fsencode(path), _IN_CHANGES) >= 0)
+
+    def drain(self) -> None:
+        """Take the reports away, so that `fd` is readable only after the next change."""
+        try:
+            while os.read(self.fd, 65536):
+                pass
+        except BlockingIOError:
+            pass
+
+    def close(self) -> None:
+        """Stop watching."""
+        os.close(self.fd)
+
+
+def file_watch() -> FileWatch | None:
+    """A watch with no paths yet, or None where there is no inotify to be had."""
+    if sys.platform != "linux":
+        return None
+    try:
+        import ctypes
+
+        libc = ctypes.CDLL(None, use_errno=True)
+        fd = libc.inotify_init1(_IN_NONBLOCK_CLOEXEC)
+    except (ImportError, OSError, AttributeError):
+        return None
+    return FileWatch(libc, fd) if fd >= 0 else None
+
+
+def process_end(table: ProcessTable, process: Process) -> int | None:
+    """A descriptor that becomes readable when that very process ends, or None where there is none to be had.
+
+    The start time is looked at after the descriptor is open: a pid that was reused meanwhile gives None.
+    """
+    try:
+        fd = os.pidfd_open(process.pid)
+    except (AttributeError, OSError):
+        return None
+    if alive(table, process.pid, process.start):
+        return fd
+    os.close(fd)
+    return None

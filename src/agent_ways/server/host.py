@@ -1,0 +1,165 @@
+"""The modules of one server, each contained: what fails in one stays in one (SRV-4).
+
+Owns loading, starting and calling modules, their watched descriptors and timers, and the words for their
+failures. Must not know any module, the protocol, or where bytes go: a push is handed to `send`, which says
+whether it was given to a conduit.
+
+A module that fails at import or start is dead for this server's life. One whose event callback raises loses its
+events and keeps its tools. One whose tool raises is named until a call of it works again.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from agent_ways.base.errors import WaysError
+from agent_ways.server.module import Report
+from agent_ways.server.tools import LONGEST_DESCRIPTION, failure_text, problems, result_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, Final, TypeVarTuple
+
+    from agent_ways.server.module import Module, World
+    from agent_ways.server.registry import Entry
+
+    Given = TypeVarTuple("Given")
+    Send = Callable[[str, dict[str, str]], bool]
+
+
+class Host:
+    """The registry's modules, alive or failed."""
+
+    def __init__(self, registry: Iterable[Entry], world: World, send: Send) -> None:
+        self.world: Final = world
+        self._send: Final = send
+        self._modules: dict[str, Module] = {}
+        self._failed: dict[str, str] = {}
+        self._watched: dict[int, tuple[str, Callable[[], None]]] = {}
+        self._timers: list[tuple[float, str, Callable[[], None]]] = []
+        for entry in registry:
+            self._guarded(entry.name, "could not be loaded", self._load, entry)
+
+    def _load(self, entry: Entry) -> None:
+        __import__(entry.path)
+        module_class = getattr(sys.modules[entry.path], entry.class_name)
+        self._modules[entry.name] = module_class(self.world)
+
+    def instructions(self, opening: str) -> str:
+        """The opening and the words of each live module, in the registry's order, within what clients show whole."""
+        text = opening
+        for module in self._modules.values():
+            longer = f"{text}\n{module.instructions}" if module.instructions else text
+            if len(longer.encode("utf-8", "replace")) <= LONGEST_DESCRIPTION:
+                text = longer
+        return text
+
+    def report(self) -> Report:
+        """Which modules live, and why the others do not."""
+        failed = tuple(self._failed.items())
+        return Report(live=tuple(name for name in self._modules if name not in self._failed), failed=failed)
+
+    def start(self) -> None:
+        """The handshake is done: every loaded module may begin its events."""
+        for name, module in tuple(self._modules.items()):
+            if not self._guarded(name, "could not start", module.start, _Lent(self, name)):
+                self._silence(name)
+                del self._modules[name]
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> str:
+        """Run one tool; its result as JSON text, whatever happens in it."""
+        name = tool.partition("_")[0]
+        module = self._modules.get(name)
+        if module is None:
+            return failure_text(f"The module {name} is not running: {self._failed.get(name, 'it was not loaded')}.")
+        try:
+            entry = next(entry for entry in module.tools if entry.name == tool)
+            wrong = problems(entry.input_schema, arguments)
+            if wrong:
+                return failure_text(*wrong)
+            text = result_text(module.call(tool, arguments))
+        except WaysError as error:
+            return failure_text(*(part for part in (error.message, error.hint) if part))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a module's fault must stay in its module
+            self._fail(name, f"{tool} failed", error)
+            return failure_text(
+                f"{tool} failed: {_worded(error)}.", "This is a defect of agent-ways; ways_status names it."
+            )
+        self._failed.pop(name, None)
+        return text
+
+    @property
+    def watched(self) -> tuple[int, ...]:
+        """The descriptors that modules want to hear of."""
+        return tuple(self._watched)
+
+    def ready(self, fd: int) -> None:
+        """A watched descriptor has something to read."""
+        if fd in self._watched:
+            name, act = self._watched[fd]
+            self._event(name, act)
+
+    def next_time(self) -> float | None:
+        """When the earliest timer is due, in monotonic seconds; None where nothing is outstanding."""
+        return min((when for when, _, _ in self._timers), default=None)
+
+    def tick(self, now: float) -> None:
+        """Run the timers that are due."""
+        due = [timer for timer in self._timers if timer[0] <= now]
+        self._timers = [timer for timer in self._timers if timer[0] > now]
+        for _, name, act in sorted(due, key=lambda timer: timer[0]):
+            self._event(name, act)
+
+    def _event(self, name: str, act: Callable[[], None]) -> None:
+        if not self._guarded(name, "stopped its events", act):
+            self._silence(name)
+
+    def _silence(self, name: str) -> None:
+        self._timers = [timer for timer in self._timers if timer[1] != name]
+        self._watched = {fd: one for fd, one in self._watched.items() if one[0] != name}
+
+    def _guarded(self, name: str, what: str, act: Callable[[*Given], None], *given: *Given) -> bool:
+        try:
+            act(*given)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a module's fault must stay in its module
+            self._fail(name, what, error)
+            return False
+        return True
+
+    def _fail(self, name: str, what: str, error: BaseException) -> None:
+        self._failed[name] = f"{what}: {_worded(error)}"
+        if sys.stderr is not None:
+            sys.stderr.write(f"ways-mcp: module {name} {what}: {_worded(error)}\n")
+
+
+class _Lent:
+    """What one started module may ask of the host; see `module.Host`."""
+
+    __slots__ = ("_host", "_name")
+
+    def __init__(self, host: Host, name: str) -> None:
+        self._host: Final = host
+        self._name: Final = name
+
+    @property
+    def world(self) -> World:
+        return self._host.world
+
+    def watch(self, fd: int, ready: Callable[[], None]) -> None:
+        self._host._watched[fd] = (self._name, ready)  # noqa: SLF001 - the two are one piece
+
+    def unwatch(self, fd: int) -> None:
+        self._host._watched.pop(fd, None)  # noqa: SLF001 - the two are one piece
+
+    def at(self, when: float, act: Callable[[], None]) -> None:
+        self._host._timers.append((when, self._name, act))  # noqa: SLF001 - the two are one piece
+
+    def push(self, content: str, meta: dict[str, str]) -> bool:
+        return self._host._send(content, meta)  # noqa: SLF001 - the two are one piece
+
+
+def _worded(error: BaseException) -> str:
+    """One line that names the error, for a person and a model."""
+    said = " ".join(str(error).split())[:300]
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__

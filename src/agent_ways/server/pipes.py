@@ -1,0 +1,137 @@
+"""The process's own input and output, taken for the protocol alone (SRV-1).
+
+Owns descriptors 0, 1 and 2 from `claim` on. A stray print, a warning or a child's output can not reach the real
+stdout, a child can not read our stdin, and nobody waits for an unread stderr. No write ever blocks: what the
+client does not take waits in `Writer`. Must not know what the bytes mean.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+    from agent_ways.server.messages import Id
+
+CHUNK = 4096
+"""Bytes that a pipe or socket which polls writable takes without blocking (PIPE_BUF on Linux)."""
+
+
+class ClosedError(Exception):
+    """The client has closed our stdout."""
+
+
+def claim() -> tuple[int, int]:
+    """Private descriptors for stdin and stdout; 0, 1 and 2 become harmless. Raises OSError where one is closed.
+
+    Diagnostics go to stderr where a person or a file reads it; where a client holds the other end of a pipe, they
+    go there only as far as they fit.
+    """
+    stdin, stdout = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    os.dup2(null, 0)
+    if _may_fill_up(2):
+        sys.stderr = _Overflowing(os.dup(2))
+        os.dup2(null, 2)
+    os.dup2(2, 1)
+    os.close(null)
+    return stdin, stdout
+
+
+def _may_fill_up(fd: int) -> bool:
+    try:
+        mode = os.fstat(fd).st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+class _Overflowing:
+    """A stderr that drops what does not fit, where an unread one would block us."""
+
+    encoding = "utf-8"
+
+    def __init__(self, fd: int) -> None:
+        self._fd: Final = fd
+        self._poll: Final = select.poll()
+        self._poll.register(fd, select.POLLOUT)
+
+    def write(self, text: str) -> int:
+        data = text.encode("utf-8", "backslashreplace")
+        for start in range(0, len(data), CHUNK):
+            try:
+                if self._poll.poll(0) != [(self._fd, select.POLLOUT)]:
+                    break
+                os.write(self._fd, data[start : start + CHUNK])
+            except OSError:
+                break
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing is ever kept back."""
+
+    def isatty(self) -> bool:
+        return False
+
+
+class Writer:
+    """The one writer of the real stdout: whole lines, in order, without ever blocking."""
+
+    __slots__ = ("_begun", "_lines", "_next", "_poll", "fd", "pending")
+
+    def __init__(self, fd: int) -> None:
+        self.fd: Final = fd
+        self._poll: Final = select.poll()
+        self._poll.register(fd, select.POLLOUT)
+        self._lines: list[tuple[Id | None, bytes]] = []
+        self._next = 0
+        self._begun = memoryview(b"")
+        self.pending = 0
+        """Bytes that the client has not taken yet."""
+
+    def put(self, id_: Id | None, line: bytes) -> None:
+        """Queue one line; `id_` is the request that it answers."""
+        self._lines.append((id_, line))
+        self.pending += len(line)
+
+    def cancel(self, id_: Id) -> None:
+        """Drop the answer to `id_` if no byte of it has left (SRV-7)."""
+        kept = []
+        for found, line in self._lines[self._next :]:
+            if type(found) is type(id_) and found == id_:
+                self.pending -= len(line)
+            else:
+                kept.append((found, line))
+        self._lines, self._next = kept, 0
+
+    def flush(self) -> bool:
+        """Write what the client takes now; True when nothing is left. Raises `ClosedError`."""
+        while self.pending:
+            if not self._begun:
+                self._begin()
+            state = self._poll.poll(0)
+            if not state:
+                return False
+            try:
+                written = os.write(self.fd, self._begun[:CHUNK])
+            except OSError:
+                raise ClosedError from None
+            self._begun = self._begun[written:]
+            self.pending -= written
+        return True
+
+    def _begin(self) -> None:
+        """Join the next lines to about one chunk: a line that has begun can no longer be dropped."""
+        start, size = self._next, 0
+        while size < CHUNK and self._next < len(self._lines):
+            size += len(self._lines[self._next][1])
+            self._next += 1
+        self._begun = memoryview(b"".join(line for _, line in self._lines[start : self._next]))
+        if self._next == len(self._lines) or self._next > 1000:
+            del self._lines[: self._next]
+            self._next = 0

@@ -1,0 +1,178 @@
+"""The stdio edge: one thread, one poll, around the protocol core and the modules.
+
+Owns the loop, the signals and the way out. Must not know what a message or an event says.
+
+At rest it sleeps in poll without a timeout. It leaves at the end of input, when the client closes its stdout,
+when the session's Claude process ends while somebody else holds our stdin open, and on SIGTERM and SIGHUP. SIGINT
+ends it too, but not under a live session: there it may be a ^C that the person meant for an editor or a shell line
+in the same process group, and the client, when it means us, follows with SIGTERM 100 ms later (2.1.285, 2.1.332).
+"""
+
+from __future__ import annotations
+
+import _signal as signals  # type: ignore[import-not-found]  # signal.py wraps these in enums, 4 ms of start-up
+import os
+import select
+import time
+
+from agent_ways.server.pipes import ClosedError
+from agent_ways.server.protocol import Call, Cancelled, Initialized, Listed, Reply, channel_event
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final, NoReturn
+
+    from agent_ways.server.host import Host
+    from agent_ways.server.pipes import Writer
+    from agent_ways.server.presence import Marker
+    from agent_ways.server.protocol import Event, Protocol
+    from agent_ways.server.session import OwnSession
+
+READ_SIZE = 65_536
+QUIET_AFTER_LIST = 1.0
+"""Seconds after the answer to tools/list in which the client loses events: it registers the channel late."""
+BACKLOG = 8 << 20
+"""Bytes of unread answers above which nothing more is read."""
+LAST_FLUSH = 0.05
+"""Seconds that a client which no longer reads is given for the last answers."""
+
+
+class Server:
+    """One connection, from the first byte to `os._exit`."""
+
+    def __init__(  # noqa: PLR0917 - the parts of a server, each once
+        self, stdin: int, writer: Writer, protocol: Protocol, host: Host, session: OwnSession, marker: Marker | None
+    ) -> None:
+        self._stdin: Final = stdin
+        self._writer: Final = writer
+        self._protocol: Final = protocol
+        self._host: Final = host
+        self._session: Final = session
+        self._marker: Final = marker
+        self._poll: Final = select.poll()
+        self._registered: dict[int, int] = {}
+        self._listed_at: float | None = None
+        self._held: list[bytes] = []
+        self._look_at: float | None = None
+
+    def push(self, content: str, meta: dict[str, str]) -> bool:
+        """Send a channel event, now or once the channel can be there; False where there is no session to wake."""
+        line = channel_event(content, meta)
+        if self._session.session is None:
+            return False
+        self._held.append(line)
+        return True
+
+    def run(self) -> NoReturn:
+        """Serve until the client is gone; exits the process with 0."""
+        for number in (signals.SIGTERM, signals.SIGHUP, signals.SIGINT):
+            signals.signal(number, self._on_signal)
+        try:
+            self._loop()
+        except ClosedError:
+            pass  # nobody is left to tell
+        self._leave()
+
+    def _on_signal(self, number: int, _frame: object) -> None:
+        if number != signals.SIGINT or self._session.session is None:
+            self._leave()
+
+    def _leave(self) -> NoReturn:
+        if self._marker is not None:
+            self._marker.remove()
+        os._exit(0)
+
+    def _loop(self) -> None:
+        while True:
+            self._release_held()
+            self._writer.flush()
+            ready = self._wait()
+            if self._session.end_fd in ready or not self._look():
+                return
+            for fd in ready:
+                if fd == self._stdin:
+                    if not self._read():
+                        return
+                elif fd == self._session.record_fd:
+                    self._session.record_changed()
+                else:
+                    self._host.ready(fd)
+            self._host.tick(time.monotonic())
+
+    def _read(self) -> bool:
+        try:
+            data = os.read(self._stdin, READ_SIZE)
+        except OSError:
+            data = b""  # the client is gone: as good as the end of input
+        for event in self._protocol.receive(data):
+            self._handle(event)
+        if data:
+            return True
+        end = time.monotonic() + LAST_FLUSH
+        last = select.poll()
+        last.register(self._writer.fd, select.POLLOUT)
+        while not self._writer.flush() and (left := end - time.monotonic()) > 0:
+            last.poll(left * 1000)
+        return False
+
+    def _handle(self, event: Event) -> None:
+        if isinstance(event, Call):
+            reply = self._protocol.answer(event.id, self._host.call(event.tool, event.arguments))
+            self._writer.put(reply.id, reply.data)
+        elif isinstance(event, Reply):
+            self._writer.put(event.id, event.data)
+        elif isinstance(event, Cancelled):
+            self._writer.cancel(event.id)
+        elif isinstance(event, Listed):
+            self._listed_at = time.monotonic()
+        elif isinstance(event, Initialized):
+            self._writer.flush()
+            self._session.resolve()
+            self._host.start()
+
+    def _release_held(self) -> None:
+        if self._held and self._listed_at is not None and time.monotonic() >= self._listed_at + QUIET_AFTER_LIST:
+            for line in self._held:
+                self._writer.put(None, line)
+            self._held.clear()
+
+    def _look(self) -> bool:
+        """Where the system does not tell of changes: look now and then; False once Claude is gone."""
+        every = self._session.look_every
+        if every is None:
+            return True
+        now = time.monotonic()
+        if self._look_at is None:
+            self._look_at = now + every
+        if now < self._look_at:
+            return True
+        self._look_at = now + every
+        return self._session.look()
+
+    def _wait(self) -> list[int]:
+        """The descriptors with something to read, after sleeping until there is one or a time has come."""
+        wanted = dict.fromkeys(self._host.watched, select.POLLIN)
+        for own in (self._session.record_fd, self._session.end_fd):
+            if own is not None:
+                wanted[own] = select.POLLIN
+        if self._writer.pending < BACKLOG:
+            wanted[self._stdin] = select.POLLIN
+        wanted[self._writer.fd] = select.POLLOUT if self._writer.pending else 0
+        self._register(wanted)
+        times = [when for when in (self._host.next_time(), self._look_at) if when is not None]
+        if self._held and self._listed_at is not None:
+            times.append(self._listed_at + QUIET_AFTER_LIST)
+        timeout = max(0.0, min(times) - time.monotonic()) * 1000 + 1 if times else None
+        ready = self._poll.poll(timeout)
+        for fd, state in ready:
+            if fd == self._writer.fd and state & (select.POLLERR | select.POLLHUP):
+                raise ClosedError
+        return [fd for fd, _ in ready if fd != self._writer.fd]
+
+    def _register(self, wanted: dict[int, int]) -> None:
+        for fd in self._registered.keys() - wanted.keys():
+            self._poll.unregister(fd)
+        for fd, mask in wanted.items():
+            if self._registered.get(fd) != mask:
+                self._poll.register(fd, mask)
+        self._registered = wanted

@@ -1,0 +1,155 @@
+"""What a tool is: its catalogue entry as plain data, its JSON for tools/list, the check of a call's arguments.
+
+Owns the form of tools and of their results (SRV-6). Must not know any tool. The check covers the part of JSON
+Schema that our catalogues use, and says each problem in one plain sentence, so that a model can mend its call.
+"""
+
+from __future__ import annotations
+
+from agent_ways.base.jsontext import dumps, dumps_readable
+from agent_ways.base.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+LONGEST_TEXT = 50_000
+"""Characters of a result above which the client files it away (2.1.285, 2.1.332)."""
+
+LONGEST_DESCRIPTION = 2_048
+"""Bytes of a description or of the instructions that every tracked client shows whole (2.1.285)."""
+
+
+class Tool(Value):
+    """One tool: `name` is `<module>_<verb>`; schemas are JSON Schema objects.
+
+    `read_only`, `destructive`, `idempotent` and `open_world` become the annotations of the protocol;
+    `always_load` asks the client not to defer the tool behind its search.
+    """
+
+    __slots__ = (
+        "always_load",
+        "description",
+        "destructive",
+        "idempotent",
+        "input_schema",
+        "name",
+        "open_world",
+        "output_schema",
+        "read_only",
+        "title",
+    )
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        title: str,
+        description: str,
+        input_schema: dict[str, Any],
+        output_schema: dict[str, Any],
+        read_only: bool,
+        destructive: bool = False,
+        idempotent: bool = True,
+        open_world: bool = False,
+        always_load: bool = False,
+    ) -> None:
+        self.name: Final = name
+        self.title: Final = title
+        self.description: Final = description
+        self.input_schema: Final = input_schema
+        self.output_schema: Final = output_schema
+        self.read_only: Final = read_only
+        self.destructive: Final = destructive
+        self.idempotent: Final = idempotent
+        self.open_world: Final = open_world
+        self.always_load: Final = always_load
+
+    def to_json(self) -> str:
+        """Its entry in tools/list."""
+        entry: dict[str, Any] = {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": self.input_schema,
+            "outputSchema": self.output_schema,
+            "annotations": {
+                "title": self.title,
+                "readOnlyHint": self.read_only,
+                "destructiveHint": self.destructive,
+                "idempotentHint": self.idempotent,
+                "openWorldHint": self.open_world,
+            },
+        }
+        if self.always_load:
+            entry["_meta"] = {"anthropic/alwaysLoad": True}
+        return dumps(entry)
+
+
+def result_text(structured: dict[str, Any]) -> str:
+    """The JSON of a tool's result: the object, and the same as compact text for clients that read only that."""
+    text = dumps_readable(structured)
+    if len(text) > LONGEST_TEXT:
+        return failure_text(
+            f"The result has {len(text)} characters, more than the {LONGEST_TEXT} that fit: ask for less."
+        )
+    content = dumps([{"type": "text", "text": text}])
+    return f'{{"content":{content},"structuredContent":{dumps(structured)},"isError":false}}'
+
+
+def failure_text(*sentences: str) -> str:
+    """The JSON of a tool's result that says why there is none."""
+    content = dumps([{"type": "text", "text": "\n".join(sentences)}])
+    return f'{{"content":{content},"isError":true}}'
+
+
+def problems(schema: dict[str, Any], arguments: dict[str, Any]) -> list[str]:
+    """What is wrong with the arguments of a call, a sentence each; empty where nothing is."""
+    known: dict[str, Any] = schema.get("properties", {})
+    found = [f"{name} is missing: it is required." for name in schema.get("required", ()) if name not in arguments]
+    for name, value in arguments.items():
+        if name in known:
+            found += _value_problems(name, known[name], value)
+        else:
+            there = ", ".join(known) or "none"
+            found.append(f"{_shown(name)} is not an argument of this tool; it takes: {there}.")
+    return found
+
+
+_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "string": ((str,), "text"),
+    "integer": ((int,), "a whole number"),
+    "boolean": ((bool,), "true or false"),
+    "array": ((list,), "a list"),
+    "object": ((dict,), "an object"),
+}
+
+
+def _value_problems(name: str, rule: dict[str, Any], value: object) -> list[str]:
+    types, words = _KINDS[rule["type"]]
+    if type(value) not in types:
+        return [f"{name} must be {words}."]
+    found = []
+    if "enum" in rule and value not in rule["enum"]:
+        found.append(f"{name} must be one of: {', '.join(rule['enum'])}.")
+    if isinstance(value, str):
+        found += _bounds(name, len(value), rule.get("minLength"), rule.get("maxLength"), " characters")
+    elif isinstance(value, list):
+        found += _bounds(name, len(value), rule.get("minItems"), rule.get("maxItems"), " items")
+        for item in value:
+            found += _value_problems(f"each of {name}", rule["items"], item)
+    elif type(value) is int:
+        found += _bounds(name, value, rule.get("minimum"), rule.get("maximum"), "")
+    return found
+
+
+def _bounds(name: str, size: int, least: int | None, most: int | None, unit: str) -> list[str]:
+    if least is not None and size < least:
+        return [f"{name} must be at least {least}{unit}."]
+    if most is not None and size > most:
+        return [f"{name} must be at most {most}{unit}."]
+    return []
+
+
+def _shown(name: str) -> str:
+    return dumps_readable(name[:60])
