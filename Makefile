@@ -1,0 +1,74 @@
+# What can be done with this checkout. `make` alone lists it.
+#
+# Each target works from a clean clone with git, make and Python 3.11 or newer. Every path here is relative:
+# a checkout may lie under a folder with spaces in its name. PYTHON=... names the Python to use; ARGS=... is
+# passed on to what a target runs.
+
+SHELL = /bin/sh
+.DEFAULT_GOAL = help
+.SUFFIXES:
+
+PYTHON =
+ARGS =
+
+VENV = .venv/bin/python
+# In a recipe: $(RECIPE) NAME runs build/NAME.py with a fit Python, or says what is missing.
+RECIPE = python=$$(PYTHON='$(PYTHON)' sh build/find-python) && "$$python" -E -s -m
+RECIPE_VENV = python=$$(PYTHON='$(PYTHON)' sh build/find-python venv) && "$$python" -E -s -m
+
+.PHONY: help install uninstall ways-mcp zipapp check test e2e bench demo generate format dev lock clean
+
+help: ## list what can be done
+	@echo 'Use:  make TARGET'
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  \1\t\2/p' Makefile | expand -t 14
+
+install: ## install ways, attend and ways-mcp for you, and register the server with Claude Code
+	@$(RECIPE_VENV) build.install install $(ARGS)
+
+uninstall: ## take away what `make install` made; your messages and settings stay
+	@$(RECIPE) build.install uninstall $(ARGS)
+
+ways-mcp: ## build the server from this checkout as bin/ways-mcp
+	@$(RECIPE) build.install ways-mcp $(ARGS)
+
+zipapp: ## build dist/ways-mcp.pyz: one file, any Python from 3.11 on, nothing else
+	@$(RECIPE) build.zipapp $(ARGS)
+
+check: .venv/ready ## format, lint, types, import layers, dead code, generated files
+	$(VENV) -m ruff format --check .
+	$(VENV) -m ruff check .
+	$(VENV) -m mypy
+	.venv/bin/lint-imports
+	$(VENV) -m vulture
+	$(VENV) -m build.generate --check
+
+test: .venv/ready ## run the tests (ARGS='tests/server -k ping' for some of them)
+	$(VENV) -m pytest $(ARGS)
+
+e2e: .venv/ready ## run the end-to-end suite on the real Claude Code client, offline
+	$(VENV) -m tests.e2e $(ARGS)
+
+bench: .venv/ready ## measure start, memory, speed and rest beside other servers
+	$(VENV) -m tests.bench $(ARGS)
+
+demo: ## see it work in under 20 seconds, without Claude Code and without network
+	@python=$$(PYTHON='$(PYTHON)' sh build/find-python) && PYTHONPATH=src "$$python" -s -m demo $(ARGS)
+
+generate: .venv/ready ## write the files that are rendered from the code
+	$(VENV) -m build.generate
+
+format: .venv/ready ## format the code and sort its imports
+	$(VENV) -m ruff check --select I --fix .
+	$(VENV) -m ruff format .
+
+dev: .venv/ready ## make .venv, which tests and checks run in
+
+.venv/ready: requirements/dev.lock build/dev.py build/environment.py
+	@$(RECIPE_VENV) build.dev
+
+lock: ## write the lock files anew from pyproject.toml (ARGS=--upgrade for newer packages)
+	@$(RECIPE) build.lock $(ARGS)
+
+clean: ## take away everything that was built here, .venv included
+	rm -rf .venv bin dist .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
