@@ -1,0 +1,132 @@
+"""The manifest: every numbered demand of the design, in one line, and whether it is built.
+
+Tests name the demands that they show with `@pytest.mark.demand("SRV-5")`; `tests/house/test_demands.py` holds the
+two together both ways, and `make generate` writes `docs/reference/demands.md` from them. A demand that is not built
+yet says what is missing; it may have tests already.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from typing import NamedTuple
+
+ROOT = os.path.dirname(os.path.abspath(__file__))
+
+
+class Demand(NamedTuple):
+    """`says` is the demand in a line; `missing` what is not built yet, empty where it is built."""
+
+    says: str
+    missing: str = ""
+
+
+LATER = "not begun"
+
+DEMANDS: dict[str, Demand] = {
+    "SRV-1": Demand("Lines of JSON-RPC over stdio: one writer, no stray byte, no blocking, linear time"),
+    "SRV-2": Demand("Four protocol revisions; 2026-07-28 and server/discover are never accepted"),
+    "SRV-3": Demand("Tools and the channel capability; instructions from the live modules within 2,048 bytes"),
+    "SRV-4": Demand("tools/list is a constant of the version; a failing module is contained and named"),
+    "SRV-5": Demand("Every odd line gets exactly its error, and the next ping works"),
+    "SRV-6": Demand("Every tool is described whole; a result is structured content and the same as text"),
+    "SRV-7": Demand("At most one line per id, none once the cancel was processed"),
+    "SRV-8": Demand("The server ends when its client does, however that happens, and not before"),
+    "SRV-9": Demand("Every tool call derives what it needs afresh"),
+    "SRV-10": Demand("A module is one file and one registry line; no event in the first second after tools/list"),
+    "SRV-11": Demand("The presence marker says that a server is here, and nothing else leaves one"),
+    "SRV-12": Demand("ways_status never says more than is known"),
+    "ID-1": Demand("The session is the nearest ancestor whose record matches the live process"),
+    "ID-2": Demand("The id in the environment is a hint; nothing is written under an id that did not resolve"),
+    "ID-3": Demand("The launch flag is read as the client reads it"),
+    "ID-4": Demand("Processes are seen through /proc, or ps without it, with every awkward name"),
+    "ID-5": Demand("Sessions of -p and SDKs get tools only"),
+    "ID-6": Demand("Transcripts are found by session and read within bounds"),
+    "ID-7": Demand("Cache evidence: last request, context, tier; unknown where it is"),
+    "ID-8": Demand("Operator activity comes from history and transcript, and only moves forward"),
+    "ID-9": Demand("Idle is a record that says so and no unanswered tool use"),
+    "CON-1": Demand("Claim before show, proof from the transcript, for every conduit", LATER),
+    "CON-2": Demand("Channel first where the flag is, else the session's own inbox socket", LATER),
+    "CON-3": Demand("Only addressed mail wakes a session", LATER),
+    "CON-4": Demand("Peer text never gains the operator's standing; two sessions can not loop", LATER),
+    "CON-5": Demand("Bursts coalesce; pushed text is inert", LATER),
+    "CON-6": Demand("Two servers of one session: one holds the role", LATER),
+    "ATT-1": Demand("One signal is one file, written whole, private, never reused", LATER),
+    "ATT-2": Demand("Every address resolves, is kept, or is refused with near matches", LATER),
+    "ATT-3": Demand("One catalogue of verbs feeds schemas, help and reference", LATER),
+    "ATT-4": Demand("The same verb leaves the same state whichever frontend ran it", LATER),
+    "ATT-5": Demand("A reply goes to the sender of what it answers", LATER),
+    "ATT-6": Demand("One instance per session; liveness is proven when asked", LATER),
+    "ATT-7": Demand("Locks carry their owner; waits are bounded and name the holder"),
+    "ATT-8": Demand("One sensor loop per session, quiet, ending with its Claude process", LATER),
+    "ATT-9": Demand("The drain shows within the client's limits, once", LATER),
+    "ATT-10": Demand("A cold start never replays history", LATER),
+    "ATT-11": Demand("Damaged files are skipped; full disks and read-only state are clear errors", LATER),
+    "ATT-12": Demand("Retention; the cost of a poll does not grow with history", LATER),
+    "ATT-13": Demand("Guard hooks, shipped inactive", LATER),
+    "ATT-14": Demand("The SessionStart hook says how the session is reached", LATER),
+    "KA-1": Demand("Keepalive is off until the operator arms it", LATER),
+    "KA-2": Demand("The judge is a pure function; every view calls the same one", LATER),
+    "KA-3": Demand("One ping in the last quarter of the observed TTL", LATER),
+    "KA-4": Demand("Read-back: a cold cache stops it until the operator types", LATER),
+    "KA-5": Demand("Pings never cost more than one cold write", LATER),
+    "KA-6": Demand("The window closes with one wrap, then quiet", LATER),
+    "KA-7": Demand("A record per session; the wrap at most once", LATER),
+    "KA-8": Demand("The wrap asks only for what needs no permission", LATER),
+    "KA-9": Demand("Suspends, clock steps, restarts: the same pushes", LATER),
+    "KA-10": Demand("A report of what was spent and saved", LATER),
+    "LIFE-1": Demand("make install and make uninstall on a fresh machine", "reconcile is plain, doctor thin"),
+    "LIFE-2": Demand("Prebuilt binaries are verified before they are used", "no release exists; built from source"),
+    "LIFE-3": Demand("Targets converge, dry runs are exact", "one target, the default one"),
+    "LIFE-4": Demand("settings.json is merged three-way and owns exactly its entries", LATER),
+    "LIFE-5": Demand("Registration only through the client's own command, proven by reading back", "plain version"),
+    "LIFE-6": Demand("Updates are verified, atomic and reversible", "versions lie side by side; no update yet"),
+    "LIFE-7": Demand("ways status and ways doctor", "thin"),
+    "LIFE-8": Demand("Releases are built, signed and verified as an outsider would", LATER),
+    "LIFE-9": Demand("Removal: registration, then entries, then links", "plain version"),
+}
+
+
+def marks() -> dict[str, list[str]]:
+    """The tests that name each demand, as `path::test`, read from their source so that no test has to run."""
+    found: dict[str, list[str]] = {}
+    for folder, _, files in os.walk(ROOT):
+        for name in sorted(files):
+            if name.startswith("test_") and name.endswith(".py"):
+                path = os.path.join(folder, name)
+                with open(path, encoding="utf-8") as file:
+                    tree = ast.parse(file.read(), path)
+                for demand, test in _marks_in(tree.body, os.path.relpath(path, ROOT)):
+                    found.setdefault(demand, []).append(test)
+    return {demand: sorted(tests) for demand, tests in found.items()}
+
+
+def _marks_in(body: list[ast.stmt], where: str, outer: tuple[str, ...] = ()) -> list[tuple[str, str]]:
+    """The pairs in one module or class; a mark on a class or module (`pytestmark`) counts for each test in it."""
+    outer = (*outer, *(demand for statement in body for demand in _pytestmark(statement)))
+    found = []
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            found += _marks_in(node.body, f"{where}::{node.name}", (*outer, *_named(node.decorator_list)))
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
+            found += [(demand, f"{where}::{node.name}") for demand in {*outer, *_named(node.decorator_list)}]
+    return found
+
+
+def _pytestmark(statement: ast.stmt) -> list[str]:
+    if isinstance(statement, ast.Assign) and any(
+        isinstance(target, ast.Name) and target.id == "pytestmark" for target in statement.targets
+    ):
+        return _named([statement.value])
+    return []
+
+
+def _named(expressions: list[ast.expr]) -> list[str]:
+    calls = [node for expression in expressions for node in ast.walk(expression) if isinstance(node, ast.Call)]
+    return [
+        argument.value
+        for call in calls
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "demand"
+        for argument in call.args
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+    ]
