@@ -1,0 +1,197 @@
+"""What fails in one module stays in one."""
+
+from __future__ import annotations
+
+import json
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agent_ways.base.errors import UsageError
+from agent_ways.server.host import Host
+from agent_ways.server.module import Module
+from agent_ways.server.registry import Entry
+from agent_ways.server.tools import LONGEST_DESCRIPTION, Tool
+from tests.server.worlds import world
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from agent_ways.server.module import Host as Lent
+    from agent_ways.server.module import World
+
+
+def tool(name: str) -> Tool:
+    return Tool(
+        name=name,
+        title=name,
+        description=name,
+        input_schema={"type": "object", "properties": {"how": {"type": "string"}}, "additionalProperties": False},
+        output_schema={"type": "object"},
+        read_only=True,
+    )
+
+
+class Good(Module):
+    name = "good"
+    instructions = "good_say says good."
+    tools = (tool("good_say"),)
+    lent: Lent
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        how = arguments.get("how")
+        if how == "usage":
+            raise UsageError("no such address", "Try another.")
+        if how == "exit":
+            sys.exit(1)
+        if how == "defect":
+            raise KeyError(how)
+        if how == "foreign":
+            return {"x": object()}
+        return {"said": tool}
+
+    def start(self, host: Lent) -> None:
+        Good.lent = host
+
+
+class BadStart(Good):
+    name = "badstart"
+    instructions = "never said"
+    tools = (tool("badstart_say"),)
+
+    def start(self, host: Lent) -> None:
+        host.watch(77, lambda: None)
+        raise OSError(24, "Too many open files")
+
+
+class BadInit(Good):
+    name = "badinit"
+
+    def __init__(self, world: World) -> None:  # noqa: ARG002 - the base's signature
+        raise ValueError("two\nlines")
+
+
+@pytest.fixture
+def entries() -> Iterator[Callable[..., list[Entry]]]:
+    made = ModuleType("made_up_modules")
+    sys.modules["made_up_modules"] = made
+
+    def make(*classes: type[Module]) -> list[Entry]:
+        for one in classes:
+            setattr(made, one.__name__, one)
+        return [Entry(one.name, "made_up_modules", one.__name__) for one in classes]
+
+    yield make
+    del sys.modules["made_up_modules"]
+
+
+class Pushes(list[tuple[str, dict[str, str]]]):
+    def __call__(self, content: str, meta: dict[str, str]) -> bool:
+        self.append((content, meta))
+        return True
+
+
+def text_of(result: str) -> str:
+    return str(json.loads(result)["content"][0]["text"])
+
+
+@pytest.mark.demand("SRV-4")
+def test_a_module_that_can_not_be_imported_leaves_the_others_alone(
+    entries: Callable[..., list[Entry]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    host = Host([Entry("gone", "no.such.module", "X"), *entries(BadInit, Good)], world(), Pushes())
+    report = host.report()
+    assert report.live == ("good",)
+    assert dict(report.failed) == {
+        "gone": "could not be loaded: ModuleNotFoundError: No module named 'no'",
+        "badinit": "could not be loaded: ValueError: two lines",
+    }
+    assert "No module named" in text_of(host.call("gone_say", {}))
+    assert json.loads(host.call("gone_say", {}))["isError"] is True
+    assert json.loads(host.call("good_say", {}))["structuredContent"] == {"said": "good_say"}
+    assert host.instructions("Hello.") == "Hello.\ngood_say says good."
+    assert "ways-mcp: module gone" in capsys.readouterr().err
+
+
+@pytest.mark.demand("SRV-4")
+def test_a_module_that_fails_at_start_is_named_and_keeps_no_events(entries: Callable[..., list[Entry]]) -> None:
+    host = Host(entries(BadStart, Good), world(), Pushes())
+    host.start()
+    assert host.report().live == ("good",)
+    assert dict(host.report().failed) == {"badstart": "could not start: OSError: [Errno 24] Too many open files"}
+    assert host.watched == ()
+    assert "could not start" in text_of(host.call("badstart_say", {}))
+
+
+@pytest.mark.demand("SRV-4", "SRV-5")
+def test_a_call_that_fails_is_said_and_the_next_one_clears_it(entries: Callable[..., list[Entry]]) -> None:
+    host = Host(entries(Good), world(), Pushes())
+    for how in ("exit", "defect", "foreign"):
+        result = json.loads(host.call("good_say", {"how": how}))
+        assert result["isError"] is True
+        assert host.report().live == ()
+        assert host.report().failed[0][1].startswith("good_say failed: ")
+    host.call("good_say", {})
+    assert host.report().failed == ()
+    assert host.report().live == ("good",)
+
+
+def test_an_error_that_the_caller_can_mend_is_no_defect(entries: Callable[..., list[Entry]]) -> None:
+    host = Host(entries(Good), world(), Pushes())
+    assert text_of(host.call("good_say", {"how": "usage"})) == "no such address\nTry another."
+    assert text_of(host.call("good_say", {"what": 1})) == '"what" is not an argument of this tool; it takes: how.'
+    assert host.report().failed == ()
+
+
+@pytest.mark.demand("SRV-4", "SRV-10")
+def test_events_run_when_due_and_a_failing_one_ends_only_its_module(entries: Callable[..., list[Entry]]) -> None:
+    pushes = Pushes()
+    host = Host(entries(Good), world(), pushes)
+    host.start()
+    lent, happened = Good.lent, list[str]()
+    lent.at(5.0, lambda: happened.append("five"))
+    lent.at(3.0, lambda: happened.append("three"))
+    lent.at(9.0, lambda: happened.append("nine"))
+    lent.watch(11, lambda: happened.append("readable"))
+    assert host.next_time() == 3.0
+    host.tick(6.0)
+    host.ready(11)
+    host.ready(12)
+    assert happened == ["three", "five", "readable"]
+    assert lent.push("text", {"kind": "x"})
+    assert pushes == [("text", {"kind": "x"})]
+
+    lent.watch(11, lambda: sys.exit(2))
+    host.ready(11)
+    assert host.watched == ()
+    assert host.next_time() is None
+    assert dict(host.report().failed) == {"good": "stopped its events: SystemExit: 2"}
+    assert json.loads(host.call("good_say", {}))["isError"] is False
+
+
+def test_a_watch_is_given_back(entries: Callable[..., list[Entry]]) -> None:
+    host = Host(entries(Good), world(), Pushes())
+    host.start()
+    Good.lent.watch(11, lambda: None)
+    assert host.watched == (11,)
+    Good.lent.unwatch(11)
+    Good.lent.unwatch(11)
+    assert len(host.watched) == 0
+
+
+@pytest.mark.demand("SRV-3")
+def test_instructions_stay_within_what_every_client_shows(entries: Callable[..., list[Entry]]) -> None:
+    class Long(Good):
+        name = "long"
+        instructions = "ü" * (LONGEST_DESCRIPTION // 2)
+
+    class Last(Good):
+        name = "last"
+        instructions = "last words"
+
+    host = Host(entries(Good, Long, Last), world(), Pushes())
+    text = host.instructions("Hello.")
+    assert text == "Hello.\ngood_say says good.\nlast words"
+    assert len(text.encode()) <= LONGEST_DESCRIPTION
