@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_ways.base import process as process_module
 from agent_ways.base.process import (
     Owner,
     Process,
@@ -313,3 +314,17 @@ def test_this_process_is_alive_to_itself() -> None:
     assert here.namespace == pid_namespace()
     assert here.verdict(here, process_table()) == "alive"
     assert this_process(process_table(), {"AGENT_WAYS_HOST": "other"}).verdict(here, process_table()) == "unknown"
+
+
+@pytest.mark.demand("ATT-7")
+def test_without_proc_a_mac_tells_its_boot_by_sysctl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "sysctl"
+    script.write_text('#!/bin/sh\n[ "$*" = "-n kern.bootsessionuuid" ] && echo 7B1C\n')
+    script.chmod(0o755)
+    monkeypatch.setattr(process_module, "_read", lambda _path: None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "platform", "freebsd")
+    assert boot_id() == ""
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert boot_id() == "7B1C"
+    assert isinstance(process_table(), PsTable)

@@ -136,9 +136,12 @@ class Lock:
     def _foreign(self, found: Owner | None) -> bool:
         """Whether a proof stands there that having the flock does not disprove: another machine's, not cleared.
 
-        On one running kernel (same boot) the flock itself is the proof, whichever container its owner was in.
+        On one running kernel (same boot) the flock itself is the proof, whichever container its owner was in. Two
+        systems that do not tell their boots are not the same one for that.
         """
-        return found is not None and found.boot != self.owner.boot and found.host != self.owner.host
+        if found is None or found.host == self.owner.host:
+            return False
+        return found.boot != self.owner.boot or not found.boot
 
     def _held(self) -> LockHeldError:
         found = self.holder()

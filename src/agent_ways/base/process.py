@@ -103,20 +103,7 @@ class PsTable:
         return SplitWords(self._ask(pid, "args=").split()) or None
 
     def _ask(self, pid: int, columns: str) -> str:
-        import subprocess
-
-        try:
-            answer = subprocess.run(
-                [self.command, "-ww", "-o", columns, "-p", str(pid)],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=5,
-                check=False,
-                env={"LC_ALL": "C", "TZ": "UTC", "PATH": os.environ.get("PATH", os.defpath)},
-            )
-        except (OSError, subprocess.SubprocessError):
-            return ""
-        return answer.stdout.decode("utf-8", "replace").strip()
+        return _answer(self.command, "-ww", "-o", columns, "-p", str(pid))
 
 
 def process_table() -> ProcessTable:
@@ -196,7 +183,9 @@ def this_process(table: ProcessTable, env: Mapping[str, str]) -> Owner:
 def boot_id() -> str:
     """What changes with each boot of this machine; empty where the system does not tell."""
     data = _read("/proc/sys/kernel/random/boot_id")
-    return data.decode("ascii", "replace").strip() if data else ""
+    if data:
+        return data.decode("ascii", "replace").strip()
+    return _answer("sysctl", "-n", "kern.bootsessionuuid") if sys.platform == "darwin" else ""
 
 
 def pid_namespace() -> str:
@@ -205,6 +194,24 @@ def pid_namespace() -> str:
         return os.readlink("/proc/self/ns/pid")
     except OSError:
         return ""
+
+
+def _answer(*command: str) -> str:
+    """What a small system command prints, in the C locale and UTC; empty where it fails or takes over 5 s."""
+    import subprocess
+
+    try:
+        answer = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=5,
+            check=False,
+            env={"LC_ALL": "C", "TZ": "UTC", "PATH": os.environ.get("PATH", os.defpath)},
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return answer.stdout.decode("utf-8", "replace").strip()
 
 
 def _read(path: str) -> bytes | None:
