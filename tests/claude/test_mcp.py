@@ -1,0 +1,368 @@
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_ways.claude import mcp
+from agent_ways.claude.mcp import Found, Place
+from tests.claude.fake_cli import FakeClaude
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COMMAND = "/home/me/.claude/bin/ways-mcp"
+
+# The judgement.
+
+commands = st.sampled_from(
+    [
+        COMMAND,
+        "/home/me/.claude/bin/../bin/ways-mcp",
+        "/other/ways-mcp",
+        "ways-mcp",
+        "x/ways-mcp.pyz",
+        "npx",
+        "",
+        "docker",
+    ]
+)
+entries = st.one_of(
+    st.none(),
+    st.text(),
+    st.dictionaries(st.sampled_from(["type", "url", "env", "args", "x"]), st.text() | st.lists(st.text())),
+    st.builds(
+        lambda command, more: {"command": command, **more},
+        commands,
+        st.dictionaries(
+            st.sampled_from(["type", "args", "env", "timeout", "alwaysLoad"]),
+            st.sampled_from(["stdio", "http"]) | st.lists(st.text()) | st.integers(),
+        ),
+    ),
+)
+
+
+@pytest.mark.demand("LIFE-5")
+@given(entry=entries)
+def test_an_entry_is_replaced_only_where_its_command_is_a_ways_mcp_and_other_keys_are_carried_over(entry: Any) -> None:
+    plan = mcp.plan_registration(Found("entry", entry), COMMAND)
+    command = entry.get("command") if isinstance(entry, dict) and entry.get("type", "stdio") == "stdio" else None
+    ours = isinstance(command, str) and command.rpartition("/")[2] in ("ways-mcp", "ways-mcp.pyz")
+    if not ours:
+        assert (plan.state, plan.steps) == ("foreign", ())
+    elif command in (COMMAND, "/home/me/.claude/bin/../bin/ways-mcp"):
+        assert (plan.state, plan.steps) == ("current", ())
+    else:
+        assert plan.state == "replace"
+        remove, add = plan.steps
+        assert remove == ("mcp", "remove", "agent-ways", "--scope", "user")
+        assert (add[:3], add[4:]) == (("mcp", "add-json", "agent-ways"), ("--scope", "user"))
+        assert json.loads(add[3]) == {"args": [], **entry, "type": "stdio", "command": COMMAND}
+
+
+@pytest.mark.demand("LIFE-5")
+@given(entry=entries)
+def test_only_the_targets_own_entry_is_withdrawn(entry: Any) -> None:
+    plan = mcp.plan_removal(Found("entry", entry), COMMAND)
+    assert (plan.state == "remove") is (mcp.plan_registration(Found("entry", entry), COMMAND).state == "current")
+    assert bool(plan.steps) is (plan.state == "remove")
+
+
+@given(
+    data=st.binary()
+    | st.recursive(
+        st.none() | st.text(),
+        lambda x: st.lists(x) | st.dictionaries(st.sampled_from(["mcpServers", "agent-ways", "x"]), x),
+    ).map(lambda value: json.dumps(value).encode())
+)
+def test_any_bytes_are_judged_without_a_raise(data: bytes) -> None:
+    found = mcp.parse(data)
+    assert found.state in ("absent", "entry", "unreadable")
+    assert bool(found.reason) is (found.state == "unreadable")
+    for plan in (mcp.plan_registration(found, COMMAND), mcp.plan_removal(found, COMMAND)):
+        assert plan.reason
+        assert found.state != "unreadable" or (plan.state, plan.steps) == ("unreadable", ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " \n", "{", '{"mcpServers": []}', '{"mcpServers": "x"}', "[]", '{"a": NaN}', "\0", '{"mcpServers": {}} x'],
+)
+def test_a_damaged_file_is_reported_and_nothing_is_planned(text: str, tmp_path: Path) -> None:
+    path = tmp_path / ".claude.json"
+    path.write_text(text)
+    found = mcp.read(str(path), pause=lambda _: None)
+    assert found.state == "unreadable"
+    assert found.reason.startswith(str(path))
+
+
+@pytest.mark.parametrize("text", ["{}", '{"mcpServers": null}', '{"mcpServers": {"x": 1}}', '\ufeff{"x": 1}'])
+def test_a_file_without_our_name_is_absent(text: str, tmp_path: Path) -> None:
+    path = tmp_path / ".claude.json"
+    path.write_text(text, encoding="utf-8")
+    assert mcp.read(str(path)).state == "absent"
+    assert mcp.read(str(tmp_path / "none")).state == "absent"
+
+
+def test_a_file_caught_half_written_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / ".claude.json"
+    path.write_text('{"mcpServers": {"agent-')
+    whole = json.dumps({"mcpServers": {"agent-ways": mcp.desired(COMMAND)}})
+
+    def pause(_: float) -> None:
+        path.write_text(whole)
+
+    found = mcp.read(str(path), pause)
+    assert found.command == COMMAND
+
+
+def test_a_fifo_a_folder_and_a_loop_of_links_do_not_hold_it(tmp_path: Path) -> None:
+    subprocess.run(["mkfifo", tmp_path / "fifo"], check=True)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "loop").symlink_to("loop")
+    for name in ("fifo", "folder", "loop"):
+        assert mcp.read(str(tmp_path / name), pause=lambda _: None).state == "unreadable"
+
+
+def test_a_foreign_entrys_env_is_never_shown() -> None:
+    entry = {"command": "docker", "args": ["run"], "env": {"TOKEN": "hush-hush"}}
+    plan = mcp.plan_registration(Found("entry", entry), COMMAND)
+    assert plan.reason.endswith("it runs docker run")
+
+
+# The acts, on a fake `claude`.
+
+
+class Case:
+    """A home with a fake `claude` on PATH."""
+
+    def __init__(self, folder: Path, *, named: bool = False) -> None:
+        self.home = folder / "home"
+        self.config_dir = self.home / (".work config" if named else ".claude")
+        self.config_dir.mkdir(parents=True)
+        self.claude = FakeClaude(folder / "programs")
+        more = {"CLAUDE_CONFIG_DIR": str(self.config_dir)} if named else {}
+        self.env = self.claude.env(self.home, **more)
+        self.place = Place(config_dir=str(self.config_dir), named=named, home=str(self.home))
+        self.command = str(self.config_dir / "bin" / "ways-mcp")
+        self.patience = 15.0
+
+    def register(self) -> mcp.Outcome:
+        return mcp.register(self.place, self.command, self._run(), self.env)
+
+    def unregister(self) -> mcp.Outcome:
+        return mcp.unregister(self.place, self.command, self._run(), self.env)
+
+    def _run(self) -> Any:
+        return mcp.runner(self.place, self.env, self.patience)
+
+    @property
+    def servers(self) -> Any:
+        with open(self.place.file, encoding="utf-8") as file:
+            return json.load(file)["mcpServers"]
+
+    def write(self, entry: Any) -> None:
+        with open(self.place.file, "w", encoding="utf-8") as file:
+            json.dump({"theirs": [1], "mcpServers": {"other": {"command": "x"}, "agent-ways": entry}}, file)
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Case:
+    return Case(tmp_path)
+
+
+@pytest.mark.demand("LIFE-5")
+@pytest.mark.parametrize("named", [False, True])
+def test_it_registers_withdraws_and_leaves_alone_what_is_current(named: bool, tmp_path: Path) -> None:
+    case = Case(tmp_path, named=named)
+    assert case.register().state == "added"
+    assert case.servers == {"agent-ways": mcp.desired(case.command)}
+    assert case.register().state == "current"
+    assert case.unregister().state == "removed"
+    assert case.servers == {}
+    assert case.unregister().state == "absent"
+    assert [call["words"][1] for call in case.claude.calls] == ["add-json", "remove"]  # type: ignore[index]
+
+
+@pytest.mark.demand("LIFE-5")
+def test_claude_gets_the_config_dir_only_where_it_was_named_no_input_and_no_terminal(tmp_path: Path) -> None:
+    for named in (False, True):
+        case = Case(tmp_path / str(named), named=named)
+        case.env["CLAUDE_CONFIG_DIR"] = "/somewhere/else"
+        assert case.register().state == "added"
+        (call,) = case.claude.calls
+        assert call["dir"] == (str(case.config_dir) if named else None)
+        assert (call["tty"], call["input"], call["cwd"]) == (False, "", str(case.home))
+
+
+def test_a_legacy_file_is_the_one_that_counts(case: Case) -> None:
+    legacy = case.config_dir / ".config.json"
+    legacy.write_text("{}")
+    assert case.register().state == "added"
+    assert "agent-ways" in legacy.read_text()
+    assert not (case.home / ".claude.json").exists()
+
+
+@pytest.mark.demand("LIFE-5")
+def test_ours_elsewhere_is_replaced_and_the_operators_keys_stay(case: Case) -> None:
+    case.write({"command": "/old/ways-mcp", "env": {"A": "b"}, "timeout": 9, "alwaysLoad": True})
+    assert case.register().state == "replaced"
+    assert case.servers["agent-ways"] == {
+        **mcp.desired(case.command),
+        "env": {"A": "b"},
+        "timeout": 9,
+        "alwaysLoad": True,
+    }
+    assert case.servers["other"] == {"command": "x"}
+
+
+@pytest.mark.demand("LIFE-5")
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": "docker", "args": ["run", "ways-mcp"]},
+        {"command": "npx", "args": ["ways-mcp"]},
+        {"type": "http", "url": "https://x.invalid/ways-mcp"},
+        {"type": "sse", "command": "/old/ways-mcp"},
+        "words",
+        None,
+    ],
+)
+def test_what_is_not_ours_is_reported_and_kept_and_claude_is_not_even_called(case: Case, entry: Any) -> None:
+    case.write(entry)
+    with open(case.place.file, "rb") as file:
+        before = file.read()
+    for outcome in (case.register(), case.unregister()):
+        assert outcome.state == "foreign"
+        assert "is kept" in outcome.reason
+        assert outcome.by_hand.startswith("claude mcp remove agent-ways --scope user")
+    with open(case.place.file, "rb") as file:
+        assert file.read() == before
+    assert case.claude.calls == []
+
+
+@pytest.mark.demand("LIFE-5")
+def test_without_claude_it_says_so_with_the_command_to_run_later(case: Case) -> None:
+    (case.claude.folder / "claude").unlink()
+    outcome = case.register()
+    assert (outcome.state, outcome.done) == ("missing", False)
+    assert shlex.split(outcome.by_hand) == [
+        *("claude", "mcp", "add-json", "agent-ways", json.dumps(mcp.desired(case.command), separators=(",", ":"))),
+        *("--scope", "user"),
+    ]
+
+
+def test_the_command_by_hand_works_in_the_persons_own_shell(tmp_path: Path) -> None:
+    for number, (named, exported) in enumerate([(False, False), (False, True), (True, False), (True, True)]):
+        case = Case(tmp_path / str(number), named=named)
+        case.claude.misbehave("fails")
+        case.env.pop("CLAUDE_CONFIG_DIR", None)
+        if exported:
+            case.env["CLAUDE_CONFIG_DIR"] = str(case.home / "elsewhere")
+        by_hand = case.register().by_hand
+        case.claude.misbehave("")
+        subprocess.run(["/bin/sh", "-c", by_hand], env=case.env, cwd=case.home, check=True, capture_output=True)
+        assert case.servers["agent-ways"] == mcp.desired(case.command)
+
+
+@pytest.mark.demand("LIFE-5")
+@pytest.mark.parametrize("kind", ["broken link", "not executable", "folder", "no interpreter"])
+def test_a_claude_that_can_not_be_run_is_a_clear_answer(kind: str, case: Case) -> None:
+    program = case.claude.folder / "claude"
+    program.unlink()
+    if kind == "broken link":
+        program.symlink_to("/no/such")
+    elif kind == "folder":
+        program.mkdir()
+    else:
+        program.write_text("#!/no/such/interpreter\n")
+        program.chmod(0o755 if kind == "no interpreter" else 0o644)
+    outcome = case.register()
+    assert outcome.state == ("failed" if kind == "no interpreter" else "missing")
+    assert outcome.by_hand
+    assert outcome.reason.startswith("claude")
+
+
+@pytest.mark.demand("LIFE-5")
+def test_a_hanging_claude_is_ended_with_all_that_it_started(case: Case) -> None:
+    case.claude.misbehave("hangs")
+    case.patience = 1.0
+    began = time.monotonic()
+    outcome = case.register()
+    assert time.monotonic() - began < 10
+    assert (outcome.state, outcome.reason) == ("failed", "claude mcp add-json did not end within 1 s")
+    left = subprocess.run(["pgrep", "-f", str(case.claude.folder)], capture_output=True, text=True, check=False)
+    assert left.stdout == ""
+
+
+def test_a_claude_that_hangs_after_it_did_its_work_has_done_it(case: Case) -> None:
+    case.claude.misbehave("hangs after it is done")
+    case.patience = 2.0
+    assert case.register().state == "added"
+
+
+@pytest.mark.demand("LIFE-5")
+@pytest.mark.parametrize("misdeed", ["lies about add-json", "writes elsewhere"])
+def test_a_claude_that_says_done_is_believed_by_the_file_alone(misdeed: str, case: Case) -> None:
+    case.claude.misbehave(misdeed)
+    outcome = case.register()
+    assert outcome.state == "failed"
+    assert "said that it was done" in outcome.reason
+    assert case.place.file in outcome.reason
+
+
+def test_a_failing_claudes_words_are_shown_on_one_harmless_line(case: Case) -> None:
+    case.claude.misbehave("fails")
+    outcome = case.register()
+    assert outcome.reason == ("claude mcp add-json failed with exit code 1: ?[31mError:?[0m the moon is full")
+
+
+def test_a_banner_does_not_disturb(case: Case) -> None:
+    case.claude.misbehave("banner")
+    assert case.register().state == "added"
+
+
+def test_a_removal_that_did_not_happen_is_noticed_and_nothing_is_added(case: Case) -> None:
+    case.write({"command": "/old/ways-mcp"})
+    case.claude.misbehave("lies about remove")
+    outcome = case.register()
+    assert outcome.state == "failed"
+    assert "claude mcp remove said that it was done" in outcome.reason
+    assert case.servers["agent-ways"] == {"command": "/old/ways-mcp"}
+    assert outcome.by_hand.count("claude mcp") == 2
+    case.write(mcp.desired(case.command))
+    assert case.unregister().state == "failed"
+
+
+def test_the_old_entry_is_put_back_where_the_new_one_can_not_be_added(case: Case) -> None:
+    case.write({"command": "/put/back/ways-mcp", "env": {"A": "b"}})
+    case.claude.misbehave("fails to add-json")
+    outcome = case.register()
+    assert outcome.state == "failed"
+    assert outcome.reason.endswith("the entry that was there before is back")
+    assert case.servers["agent-ways"]["env"] == {"A": "b"}
+    assert outcome.by_hand.count("claude mcp") == 2
+
+
+def test_where_it_can_not_be_put_back_that_is_said_loudly(case: Case) -> None:
+    case.write({"command": "/old/ways-mcp"})
+    case.claude.misbehave("fails to add-json")
+    outcome = case.register()
+    assert "is gone; it was /old/ways-mcp" in outcome.reason
+    assert outcome.by_hand.startswith("claude mcp add-json")
+    assert outcome.by_hand.count("claude mcp") == 1
+
+
+def test_a_file_that_claude_left_half_written_is_reported_and_not_touched(case: Case) -> None:
+    case.claude.misbehave("writes half")
+    outcome = case.register()
+    assert outcome.state == "failed"
+    with open(case.place.file, encoding="utf-8") as file:
+        assert file.read() == '{"mcpServers": {"agent'
+    assert case.register().state == "unreadable"
