@@ -27,10 +27,10 @@ def config_dir(env: Mapping[str, str], cwd: str | None = None) -> str:
     """
     named = env.get(VARIABLE)
     if named is None:
-        return os.path.normpath(os.path.join(paths.home(env), ".claude"))
+        return _plain(os.path.join(paths.home(env), ".claude"))
     if not os.path.isabs(named):
         named = os.path.join(_here() if cwd is None else cwd, named)
-    return os.path.normpath(named)
+    return _plain(named)
 
 
 def is_named(env: Mapping[str, str]) -> bool:
@@ -60,6 +60,11 @@ def _counts(path: str) -> bool:
     except (OSError, ValueError):
         return False
     return stat.S_ISREG(found.st_mode) and (found.st_size > 0 or bool(found.st_mode & 0o222))
+
+
+def _plain(path: str) -> str:
+    """An absolute path without empty and dot parts; POSIX lets two leading slashes be special, the client does not."""
+    return "/" + os.path.normpath(path).lstrip("/")
 
 
 def _here() -> str:
