@@ -33,7 +33,8 @@ def iso(ms: int) -> str:
 def lines(rows: Iterable[dict[str, Any]]) -> bytes:
     """Rows as a file holds them: one compact JSON object a line, characters above ASCII as they are."""
     return b"".join(
-        json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
+        json.dumps(row, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "surrogatepass")
+        + b"\n"
         for row in rows
     )
 
@@ -183,7 +184,7 @@ times = st.integers(NOON, NOON + 86_400_000)
 texts = st.text('ab 1<>[]{}:"\\\n\u2028é日🦢', max_size=20)
 """Short texts of characters that matter to a reader of lines; a small alphabet, which is quick to draw from."""
 json_values: st.SearchStrategy[Any] = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | texts,
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False) | texts,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=8,
 )
