@@ -166,7 +166,7 @@ def read_all(config_dir: str, table: ProcessTable) -> list[SessionRecord]:
     """The records of all live sessions of a config dir, by pid; empty where it has no `sessions` folder."""
     try:
         names = os.listdir(os.path.join(config_dir, "sessions"))
-    except OSError:
+    except (OSError, ValueError):
         return []
     pids = sorted(int(stem) for stem, dot, end in (name.partition(".") for name in names) if _is_pid(stem, dot + end))
     found = (read(config_dir, pid, table) for pid in pids)
