@@ -22,7 +22,6 @@ from agent_ways.base.records import FILE_MODE, make_dirs
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
     from typing import Final, Self
 
 FORMAT = 1
@@ -115,9 +114,7 @@ class Lock:
         self.acquire()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.release()
 
     def _open(self) -> int:
