@@ -213,22 +213,22 @@ class Client:
         fate = self.plan.plays_channel
         if lost:
             fate = "lost"
-        self.emit("channel", key=key, at=at, params=params, text=text, fate=fate, reason=lost)
         if fate in ("play", "block"):
             origin = {"kind": "channel", "server": self.plan.server_name}
             self.turns.arrive(Queued(text, origin, time.time(), blocked=fate == "block"))
+        self.emit("channel", key=key, at=at, params=params, text=text, fate=fate, reason=lost)
 
     def _take_frame(self, frame: Any, poster: Poster) -> None:
         self._gate.session_id = self.turns.session_id
         fate, reason, message = self._gate.judge(frame, poster, now=now(), queued=len(self.turns.queue))
         text = message.text if message else ""
-        self.emit("inbox", fate=fate, reason=reason, text=text, pid=poster.pid, frame=frame)
         if message and fate == "accepted":
             self._let_in(message)
         elif message and fate == "held":
             self._held.append(message)
             if reason == "parity":
                 self.turns.open_dialog("dialog open")
+        self.emit("inbox", fate=fate, reason=reason, text=text, pid=poster.pid, frame=frame)
 
     def _let_in(self, message: Message) -> None:
         self.turns.arrive(Queued(message.text, message.origin, time.time()))

@@ -5,6 +5,7 @@ Owns `Plan`, its defaults and its way over the control socket. Must not know how
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -61,7 +62,9 @@ class Plan:
     project: str = ""
     socket_dir: str = ""
     env: dict[str, str] = field(default_factory=dict)
-    """The client's whole environment."""
+    """Added to the client's environment, which is otherwise a plain one of PATH, HOME, LANG and the like."""
+    python: str = sys.executable
+    """An interpreter for what the client starts by itself: it can not find its own under the name `claude`."""
 
     def to_json(self) -> dict[str, Any]:
         """For the control socket."""

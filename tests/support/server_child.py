@@ -12,7 +12,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +87,7 @@ class ServerChild:
         if launch == "sh":
             command = ["sh", "-c", '"$@"; exit $?', "sh", *command]
         elif launch == "launcher-exits":
-            command = [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(writer), *command]
+            command = [self._plan.python, "-I", "-S", "-c", _LAUNCHER, str(writer), *command]
         kept = (writer,) if launch == "launcher-exits" else ()
         self._child: subprocess.Popen[bytes] = subprocess.Popen(
             command,
