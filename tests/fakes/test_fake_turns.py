@@ -275,6 +275,7 @@ def test_in_bypass_mode_strangers_are_held_behind_a_dialog_and_own_children_are_
     with FakeClient(tmp_path, Plan(permission_mode="bypassPermissions")) as client:
         client.spawn([sys.executable, "-I", "-S", "-c", POST, client.socket_path, frame("from a child")])
         assert client.wait_event("inbox")["fate"] == "accepted"
+        client.wait_shown(lambda shown: "from a child" in shown.texts[0])
         post(client, frame("from a stranger"))
         assert client.wait_event("inbox", count=2)["fate"] == "held"
         assert client.record()["status"] == "waiting"
