@@ -136,6 +136,15 @@ def test_one_open_call_of_several_is_enough_whatever_the_order_of_lines() -> Non
     assert unanswered(rows_of(*rows, tool_result("c", NOON + 5))) == ""
 
 
+def test_a_call_in_an_earlier_row_of_the_newest_answer_is_open_too() -> None:
+    rows = rows_of(
+        assistant("msg_1", NOON, [tool_use("a", "Bash")]),
+        assistant("msg_1", NOON + 1, [tool_use("b", "Read")]),
+        tool_result("b", NOON + 2),
+    )
+    assert unanswered(rows) == "Bash"
+
+
 def test_a_call_is_settled_by_an_interruption_or_a_later_answer_and_not_by_a_prompt() -> None:
     call = assistant("msg_1", NOON, [tool_use("a", "Bash")])
     assert unanswered(rows_of(call, typed("a prompt", NOON + 1))) == "Bash"

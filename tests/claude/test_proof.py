@@ -201,3 +201,8 @@ def test_a_result_is_known_by_a_call_of_an_earlier_look_and_one_line_may_hold_se
     ]
     found = tool_results(rows_of(user(blocks, NOON + 1)), ("one", "two"), made)
     assert [(one.source, one.text.strip()) for one in found] == [("one", "A"), ("two", "B")]
+
+
+def test_what_came_in_for_a_subagent_has_not_arrived_for_the_session() -> None:
+    rows = rows_of(enqueue("main", NOON), {**enqueue("side", NOON), "isSidechain": True})
+    assert [one.text for one in arrivals(rows)] == ["main"]

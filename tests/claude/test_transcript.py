@@ -82,8 +82,9 @@ def test_no_transcript_is_found_before_the_first_turn_nor_where_there_is_no_clie
 
 @pytest.mark.parametrize("session", ["", "../x", "a/b", "/etc/passwd", "..", ".", "a\0b", "x" * 300])
 def test_an_id_that_could_lead_out_of_the_folder_finds_nothing(tmp_path: Path, session: str) -> None:
-    (tmp_path / "projects" / "-a").mkdir(parents=True)
+    (tmp_path / "projects" / "-a" / "a").mkdir(parents=True)
     (tmp_path / "projects" / "x.jsonl").write_bytes(b"")
+    (tmp_path / "projects" / "-a" / "a" / "b.jsonl").write_bytes(b"")
     (tmp_path / "projects" / "-a" / "..jsonl").write_bytes(b"")
     assert find(str(tmp_path), session) is None
 

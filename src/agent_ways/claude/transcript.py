@@ -257,7 +257,7 @@ def _tail(fd: int, size: int, limit: int, pread: Pread) -> Rows:
 
 
 def _since(fd: int, size: int, offset: int, limit: int, pread: Pread) -> Rows:
-    rewritten = size < offset or (offset > 0 and pread(fd, 1, offset - 1) != b"\n")
+    rewritten = offset > 0 and pread(fd, 1, offset - 1) != b"\n"  # beyond the end there is nothing
     if rewritten:
         offset = 0
     stop = min(size, offset + limit)
