@@ -45,6 +45,9 @@ class Marker:
 
         State that can not be written is no reason to fail a session: `trouble` then says why.
         """
+        if not session or session.startswith(".") or "/" in session or "\0" in session:
+            self.trouble = "the session id can not name a file"
+            return
         path = os.path.join(self._folder, f"{session}.{self._owner.pid}")
         if path == self.path:
             return
