@@ -1,0 +1,181 @@
+"""The user config's reader: `config.toml`, tolerant, for servers and verbs that must work whatever it holds.
+
+Owns the settings that running code obeys, their defaults, and what is said of a value that makes no sense. Must
+not write the file: `ways config` edits it, with its comments kept. A setting that is broken falls back alone; where
+the file is no TOML, each of its tables is tried by itself.
+
+Reading is lazy (tomllib costs 17 ms): never before initialize, never in the drain or the status line.
+"""
+
+from __future__ import annotations
+
+import os
+
+from agent_ways.base.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+FILE = "config.toml"
+HOUR = 3600.0
+
+
+class Config(Value):
+    """What the user config says, defaults where it says nothing. `notes` names each thing that was not understood.
+
+    `keepalive_window` and `attend_retention` are seconds. `conduits` are those that may be used.
+    """
+
+    __slots__ = ("attend_retention", "attend_wake", "conduits", "keepalive_armed", "keepalive_window", "notes")
+
+    def __init__(
+        self,
+        *,
+        keepalive_armed: bool = False,
+        keepalive_window: float = 8 * HOUR,
+        attend_wake: str = "addressed",
+        attend_retention: float = 30 * 24 * HOUR,
+        conduits: tuple[str, ...] = ("channel", "inbox_socket"),
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        self.keepalive_armed: Final = keepalive_armed
+        self.keepalive_window: Final = keepalive_window
+        self.attend_wake: Final = attend_wake
+        self.attend_retention: Final = attend_retention
+        self.conduits: Final = conduits
+        self.notes: Final = notes
+
+
+class ConfigFile:
+    """The file at `path`, read again when it was written; a file that is not there is an empty one."""
+
+    __slots__ = ("_config", "_stamp", "path")
+
+    def __init__(self, path: str) -> None:
+        self.path: Final = path
+        self._stamp: tuple[int, int, int] | None = None
+        self._config = Config()
+
+    def now(self) -> Config:
+        """What it says now."""
+        try:
+            found = os.stat(self.path)
+            stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
+            if stamp != self._stamp:
+                with open(self.path, encoding="utf-8", errors="replace") as file:
+                    self._config = parse(file.read())
+                self._stamp = stamp
+        except FileNotFoundError:
+            self._config, self._stamp = Config(), None
+        except OSError as error:
+            reason = error.strerror or str(error)
+            self._config, self._stamp = Config(notes=(f"{self.path} can not be read: {reason}",)), None
+        return self._config
+
+
+def parse(text: str) -> Config:
+    """The config in a file's text. Never raises."""
+    raw, notes = _tables(text)
+    told = _Told(raw, notes)
+    return Config(
+        keepalive_armed=told.flag("keepalive", "armed", False),
+        keepalive_window=told.duration("keepalive", "window", 8 * HOUR),
+        attend_wake=told.choice("attend", "wake", ("addressed", "never")),
+        attend_retention=told.duration("attend", "retention", 30 * 24 * HOUR),
+        conduits=tuple(name for name in ("channel", "inbox_socket") if told.flag("conduits", name, True)),
+        notes=tuple(notes),
+    )
+
+
+def duration(text: str) -> float | None:
+    """Seconds in `8h`, `90m`, `2h30m`, `45s`, `7d`; None for anything else, zero and nothing included."""
+    units = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
+    total, number, last = 0, "", 0
+    for character in text.strip():
+        if character.isascii() and character.isdigit():
+            number += character
+        elif character in units and number and (not last or units[character] < last) and len(number) < 10:
+            last = units[character]
+            total += int(number) * last
+            number = ""
+        else:
+            return None
+    return float(total) if total and not number else None
+
+
+class _Told:
+    """The raw tables, and the notes on what in them makes no sense."""
+
+    __slots__ = ("_notes", "_raw")
+
+    def __init__(self, raw: dict[str, Any], notes: list[str]) -> None:
+        self._raw: Final = raw
+        self._notes: Final = notes
+
+    def _value(self, table: str, key: str) -> Any:
+        found = self._raw.get(table)
+        if found is not None and not isinstance(found, dict):
+            self._note(f"{table} is no table: write [{table}] above its settings")
+            self._raw[table] = {}
+            return None
+        return None if found is None else found.get(key)
+
+    def _note(self, what: str) -> None:
+        self._notes.append(f"config: {what}")
+
+    def flag(self, table: str, key: str, default: bool) -> bool:
+        found = self._value(table, key)
+        if found is None or isinstance(found, bool):
+            return default if found is None else found
+        self._note(f"{table}.{key} is true or false, not {_shown(found)}; {str(default).lower()} is used")
+        return default
+
+    def duration(self, table: str, key: str, default: float) -> float:
+        found = self._value(table, key)
+        seconds = duration(found) if isinstance(found, str) else None
+        if found is not None and seconds is None:
+            self._note(f'{table}.{key} is a time like "8h", "90m" or "2h30m", not {_shown(found)}; the default is used')
+        return default if seconds is None else seconds
+
+    def choice(self, table: str, key: str, choices: tuple[str, ...]) -> str:
+        found = self._value(table, key)
+        if found is not None and found not in choices:
+            self._note(f"{table}.{key} is one of {', '.join(choices)}, not {_shown(found)}; {choices[0]} is used")
+        return found if found in choices else choices[0]
+
+
+def _shown(value: object) -> str:
+    return ascii(value)[:60]
+
+
+def _tables(text: str) -> tuple[dict[str, Any], list[str]]:
+    import tomllib
+
+    text = text.removeprefix("\ufeff")
+    try:
+        return tomllib.loads(text), []
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        notes = [f"config: not TOML: {error}; what could be read by itself is used"]
+    raw: dict[str, Any] = {}
+    for chunk in _chunks(text):
+        try:
+            found = tomllib.loads(chunk)
+        except (tomllib.TOMLDecodeError, RecursionError):
+            continue
+        for name, value in found.items():
+            if isinstance(value, dict) and isinstance(raw.get(name), dict):
+                raw[name] = {**raw[name], **value}
+            else:
+                raw[name] = value
+    return raw, notes
+
+
+def _chunks(text: str) -> list[str]:
+    """The text cut before each line that opens a table."""
+    chunks: list[list[str]] = [[]]
+    for line in text.splitlines():
+        if line.lstrip().startswith("["):
+            chunks.append([])
+        chunks[-1].append(line)
+    return ["\n".join(chunk) for chunk in chunks]
