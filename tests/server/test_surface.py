@@ -19,7 +19,7 @@ from tests.server.worlds import world
 @pytest.mark.demand("SRV-4")
 def test_generated_files_are_what_their_recipe_makes() -> None:
     done = subprocess.run(
-        [sys.executable, "build/generate.py", "--check"],
+        [sys.executable, "-m", "build.generate", "--check"],
         capture_output=True,
         text=True,
         check=False,
