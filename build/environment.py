@@ -23,10 +23,14 @@ class NoEnvironmentError(Exception):
 
 
 class Environment:
-    """The virtual environment in `folder`, which `create` makes anew."""
+    """The virtual environment in `folder`, which `create` makes anew.
 
-    def __init__(self, folder: Path) -> None:
+    `cached` packages are kept where the person's pip keeps them; otherwise nothing is left outside the folder.
+    """
+
+    def __init__(self, folder: Path, *, cached: bool = True) -> None:
         self.folder = folder
+        self._no_cache = [] if cached else ["--no-cache-dir"]  # uv knows it by this name too
         self.python = folder / "bin" / "python"
         self._installer: list[str] = []
 
@@ -39,14 +43,14 @@ class Environment:
         uv = shutil.which("uv")
         if importlib.util.find_spec("ensurepip"):
             _run([sys.executable, "-I", "-m", "venv", str(self.folder)], "make a virtual environment")
-            self._installer = [str(self.python), "-I", "-m", "pip", "install", *_PIP]
+            self._installer = [str(self.python), "-I", "-m", "pip", "install", *_PIP, *self._no_cache]
         elif uv:
             _run([uv, "venv", "-q", "--python", sys.executable, str(self.folder)], "make a virtual environment")
-            self._installer = [uv, "pip", "install", "-q", "--python", str(self.python)]
+            self._installer = [uv, "pip", "install", "-q", "--python", str(self.python), *self._no_cache]
         else:
             _run([sys.executable, "-I", "-m", "venv", "--without-pip", str(self.folder)], "make a virtual environment")
             pip = [sys.executable, "-I", "-m", "pip", "--python", str(self.python)]
-            self._installer = [*pip, "install", *_PIP]
+            self._installer = [*pip, "install", *_PIP, *self._no_cache]
 
     def install(self, lock: Path) -> None:
         """Install what `lock` lists, each file with one of its hashes."""

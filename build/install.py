@@ -1,0 +1,211 @@
+"""Installs agent-ways from this checkout for one person, without root; takes it back; builds the checkout's server.
+
+    python -m build.install install | uninstall | ways-mcp
+
+Owns making a version: a private environment with the package, the zipapps built from it, a launcher for each command.
+A version is made at its final place and counts once its `version.json` is there; the flip of a link puts it in force,
+so whatever is interrupted, the old version or the new one works. Where things lie is `agent_ways.ways.layout`'s; what
+is done in Claude Code's configuration is done by the installed `ways reconcile`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from agent_ways import __version__
+from agent_ways.base.errors import WaysError
+from agent_ways.claude import mcp
+from agent_ways.ways import links, render
+from agent_ways.ways.commands import uninstall
+from agent_ways.ways.layout import COMMANDS, COMPLETE, flip_link
+from agent_ways.ways.ledger import Ledger
+from agent_ways.ways.report import Line, Report, Status
+from agent_ways.ways.target import target_of
+from agent_ways.ways.world import World, this_world
+from build import ROOT
+from build.environment import Environment, NoEnvironmentError
+from build.launch import LaunchError, interpreter, launcher
+from build.zipapp import ENTRIES, ZipappError, archive, write
+
+SMOKE_PATIENCE = 60
+"""Seconds that `--version` of a fresh command may take."""
+
+
+class BrokenVersionError(Exception):
+    """A version was made and does not run; it was not put in force."""
+
+
+def install(world: World) -> int:
+    """See the module's first lines. Returns the exit code: 1 where what was installed does not work."""
+    layout = world.layout
+    for name in COMMANDS:
+        hint = "Move it aside, or set XDG_BIN_HOME to another folder; then run: make install"
+        links.refuse_foreign(os.path.join(layout.bin, name), layout.command(name), layout.data, hint)
+    Ledger(layout).make_folder(layout.data)
+    with world.lock():
+        made = _make_version(world)
+        flipped = layout.put_in_force(made)
+        lines = [Line(Status.DONE if flipped else Status.OK, "version", f"{made} in {layout.versions}")]
+        lines += _link_commands(world)
+    render.show(Report("install", tuple(lines)))
+    _ways(world, "reconcile")  # what Claude Code's side refuses it says; that fails no install
+    print("\nDoes it work?")
+    broken = _ways(world, "doctor") != 0
+    print(_BROKEN if broken else _NEXT if _registered(world) else _NEXT_BY_HAND)
+    return int(broken)
+
+
+_NEXT = """
+What to do next:
+  1. Restart the Claude Code sessions that are open: a session loads its servers when it starts.
+  2. So that a message can wake a session that waits, start it with
+       claude --dangerously-load-development-channels server:agent-ways
+  Later: ways status, ways doctor; make uninstall takes everything back."""
+
+_NEXT_BY_HAND = """
+What to do next: the server is installed and not registered with Claude Code; see above for why.
+Once that is mended (or Claude Code is installed), run:  ways reconcile
+Later: ways status, ways doctor; make uninstall takes everything back."""
+
+_BROKEN = """
+Something does not work: see above for what to do. make uninstall takes everything back."""
+
+
+def _ways(world: World, verb: str) -> int:
+    """Run the installed `ways`, its words on our output."""
+    sys.stdout.flush()
+    return subprocess.run([world.layout.command("ways"), verb], env=dict(world.env), check=False).returncode
+
+
+def _registered(world: World) -> bool:
+    try:
+        target = target_of(world.env)
+    except WaysError:
+        return False
+    return mcp.plan_registration(mcp.read(target.place.file), target.link).state == "current"
+
+
+def _link_commands(world: World) -> list[Line]:
+    layout = world.layout
+    Ledger(layout).make_folder(layout.bin)
+    lines = []
+    for name in COMMANDS:
+        path = os.path.join(layout.bin, name)
+        put = links.put(path, layout.command(name), layout.data)
+        lines.append(Line(Status.DONE if put else Status.OK, "command", path))
+    return lines
+
+
+def _make_version(world: World) -> str:
+    """The identifier of this checkout's version; it is made where it is not there, or does not run."""
+    layout = world.layout
+    identifier = f"{__version__}-{_digest(packages=True)}"
+    folder = Path(layout.version(identifier))
+    if layout.is_complete(identifier) and not _smoke(folder, COMMANDS):
+        return identifier
+    for name in layout.on_disk():
+        if name == identifier or not layout.is_complete(name):
+            shutil.rmtree(layout.version(name), ignore_errors=True)  # cut short: nothing can run from it
+    print(f"agent-ways {__version__}: making a private environment (about 20 seconds) ...", flush=True)
+    environment = Environment(folder / "venv", cached=False)
+    environment.create()
+    environment.install(ROOT / "requirements" / "install.lock")
+    environment.install_project()
+    (folder / "ways").symlink_to("venv/bin/ways")
+    package = _run([str(environment.python), "-I", "-c", "import agent_ways; print(*agent_ways.__path__)"])
+    _write_commands(folder, Path(package).parent)
+    trouble = _smoke(folder, COMMANDS)
+    if trouble:
+        raise BrokenVersionError(trouble)
+    about = {"v": 1, "version": __version__, "python": interpreter(), "checkout": str(ROOT)}
+    write(folder / COMPLETE, json.dumps(about, ensure_ascii=True).encode() + b"\n", 0o644)
+    return identifier
+
+
+def _write_commands(folder: Path, source: Path) -> None:
+    """The zipapps and their launchers."""
+    for command, module in ENTRIES.items():
+        path = folder / f"{command}.pyz"
+        write(path, archive(source, command))
+        write(folder / command, launcher(interpreter(), str(path), module))
+
+
+def build_server(_: World) -> int:
+    """`bin/ways-mcp` in the checkout: a link to the newest of side-by-side builds, flipped once the build runs."""
+    identifier = f"{__version__}-{_digest(packages=False)}"
+    folder = ROOT / "dist" / "versions" / identifier
+    if _smoke(folder, ENTRIES):
+        _write_commands(folder, ROOT / "src")
+        trouble = _smoke(folder, ENTRIES)
+        if trouble:
+            raise BrokenVersionError(trouble)
+    link = ROOT / "bin" / "ways-mcp"
+    link.parent.mkdir(exist_ok=True)
+    flip_link(str(link), f"../dist/versions/{identifier}/ways-mcp")
+    print(f"{link} is version {__version__} ({identifier}); try it:  bin/ways-mcp --version")
+    return 0
+
+
+def _smoke(folder: Path, commands: tuple[str, ...] | dict[str, str]) -> str:
+    """Why the commands in `folder` do not run; empty where each tells its version."""
+    for name in commands:
+        try:
+            said = _run([str(folder / name), "--version"])
+        except (OSError, subprocess.SubprocessError) as error:
+            return f"{folder / name} does not run: {error}"
+        if said != f"{name} {__version__}":
+            return f"{folder / name} says {said!r} and not its version"
+    return ""
+
+
+def _run(command: list[str]) -> str:
+    ran = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, timeout=SMOKE_PATIENCE
+    )
+    return ran.stdout.strip()
+
+
+def _digest(*, packages: bool) -> str:
+    """Eight hex digits of all that goes into a version: sources, recipes, interpreter, packages."""
+    files = [path for path in (ROOT / "src").rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    files += [ROOT / "build" / "zipapp.py", ROOT / "build" / "launch.py"]
+    if packages:
+        files += [ROOT / "pyproject.toml", *(ROOT / "requirements").glob("*.lock"), ROOT / "build" / "environment.py"]
+    digest = hashlib.sha256(f"{interpreter()}\0{sys.version}\0{ROOT if not packages else ''}".encode())
+    for path in sorted(files):
+        digest.update(f"\0{path.relative_to(ROOT)}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:8]
+
+
+def take_back(world: World) -> int:
+    """`make uninstall`."""
+    return render.show(uninstall.run(world))
+
+
+_VERBS = {"install": install, "uninstall": take_back, "ways-mcp": build_server}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """See the module's first lines."""
+    parser = argparse.ArgumentParser(prog="python -m build.install")
+    parser.add_argument("verb", choices=_VERBS)
+    verb = parser.parse_args(arguments).verb
+    try:
+        return _VERBS[verb](this_world())
+    except WaysError as error:
+        return render.show_error(error)
+    except (BrokenVersionError, NoEnvironmentError, LaunchError, ZipappError) as error:
+        print(f"make {verb}: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
