@@ -1,21 +1,20 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_ways.claude import mcp
-from agent_ways.claude.mcp import Found, Place
-from tests.claude.fake_cli import FakeClaude
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from agent_ways.claude.mcp import Found, Place, Ran
+from tests.support.fake_claude_cli import FakeClaudeCommand
 
 COMMAND = "/home/me/.claude/bin/ways-mcp"
 
@@ -146,9 +145,10 @@ class Case:
         self.home = folder / "home"
         self.config_dir = self.home / (".work config" if named else ".claude")
         self.config_dir.mkdir(parents=True)
-        self.claude = FakeClaude(folder / "programs")
-        more = {"CLAUDE_CONFIG_DIR": str(self.config_dir)} if named else {}
-        self.env = self.claude.env(self.home, **more)
+        self.claude = FakeClaudeCommand(folder / "programs")
+        self.env = {"HOME": str(self.home), "PATH": f"{self.claude.folder}:{os.defpath}"}
+        if named:
+            self.env["CLAUDE_CONFIG_DIR"] = str(self.config_dir)
         self.place = Place(config_dir=str(self.config_dir), named=named, home=str(self.home))
         self.command = str(self.config_dir / "bin" / "ways-mcp")
         self.patience = 15.0
@@ -187,7 +187,7 @@ def test_it_registers_withdraws_and_leaves_alone_what_is_current(named: bool, tm
     assert case.unregister().state == "removed"
     assert case.servers == {}
     assert case.unregister().state == "absent"
-    assert [call["words"][1] for call in case.claude.calls] == ["add-json", "remove"]  # type: ignore[index]
+    assert [call["argv"][1] for call in case.claude.calls] == ["add-json", "remove"]
 
 
 @pytest.mark.demand("LIFE-5")
@@ -197,8 +197,8 @@ def test_claude_gets_the_config_dir_only_where_it_was_named_no_input_and_no_term
         case.env["CLAUDE_CONFIG_DIR"] = "/somewhere/else"
         assert case.register().state == "added"
         (call,) = case.claude.calls
-        assert call["dir"] == (str(case.config_dir) if named else None)
-        assert (call["tty"], call["input"], call["cwd"]) == (False, "", str(case.home))
+        assert call["env"].get("CLAUDE_CONFIG_DIR") == (str(case.config_dir) if named else None)
+        assert (call["stdin"], call["cwd"]) == ("null", str(case.home))
 
 
 def test_a_legacy_file_is_the_one_that_counts(case: Case) -> None:
@@ -249,7 +249,7 @@ def test_what_is_not_ours_is_reported_and_kept_and_claude_is_not_even_called(cas
 
 @pytest.mark.demand("LIFE-5")
 def test_without_claude_it_says_so_with_the_command_to_run_later(case: Case) -> None:
-    (case.claude.folder / "claude").unlink()
+    os.unlink(case.claude.path)
     outcome = case.register()
     assert (outcome.state, outcome.done) == ("missing", False)
     assert shlex.split(outcome.by_hand) == [
@@ -261,12 +261,12 @@ def test_without_claude_it_says_so_with_the_command_to_run_later(case: Case) -> 
 def test_the_command_by_hand_works_in_the_persons_own_shell(tmp_path: Path) -> None:
     for number, (named, exported) in enumerate([(False, False), (False, True), (True, False), (True, True)]):
         case = Case(tmp_path / str(number), named=named)
-        case.claude.misbehave("fails")
+        case.claude.misbehave(add_json="exit-1")
         case.env.pop("CLAUDE_CONFIG_DIR", None)
         if exported:
             case.env["CLAUDE_CONFIG_DIR"] = str(case.home / "elsewhere")
         by_hand = case.register().by_hand
-        case.claude.misbehave("")
+        case.claude.misbehave(add_json="")
         subprocess.run(["/bin/sh", "-c", by_hand], env=case.env, cwd=case.home, check=True, capture_output=True)
         assert case.servers["agent-ways"] == mcp.desired(case.command)
 
@@ -274,7 +274,7 @@ def test_the_command_by_hand_works_in_the_persons_own_shell(tmp_path: Path) -> N
 @pytest.mark.demand("LIFE-5")
 @pytest.mark.parametrize("kind", ["broken link", "not executable", "folder", "no interpreter"])
 def test_a_claude_that_can_not_be_run_is_a_clear_answer(kind: str, case: Case) -> None:
-    program = case.claude.folder / "claude"
+    program = Path(case.claude.path)
     program.unlink()
     if kind == "broken link":
         program.symlink_to("/no/such")
@@ -291,26 +291,20 @@ def test_a_claude_that_can_not_be_run_is_a_clear_answer(kind: str, case: Case) -
 
 @pytest.mark.demand("LIFE-5")
 def test_a_hanging_claude_is_ended_with_all_that_it_started(case: Case) -> None:
-    case.claude.misbehave("hangs")
+    case.claude.misbehave(add_json="hangs-with-child")
     case.patience = 1.0
     began = time.monotonic()
     outcome = case.register()
     assert time.monotonic() - began < 10
     assert (outcome.state, outcome.reason) == ("failed", "claude mcp add-json did not end within 1 s")
-    left = subprocess.run(["pgrep", "-f", str(case.claude.folder)], capture_output=True, text=True, check=False)
+    left = subprocess.run(["pgrep", "-f", case.claude.folder], capture_output=True, text=True, check=False)
     assert left.stdout == ""
 
 
-def test_a_claude_that_hangs_after_it_did_its_work_has_done_it(case: Case) -> None:
-    case.claude.misbehave("hangs after it is done")
-    case.patience = 2.0
-    assert case.register().state == "added"
-
-
 @pytest.mark.demand("LIFE-5")
-@pytest.mark.parametrize("misdeed", ["lies about add-json", "writes elsewhere"])
+@pytest.mark.parametrize("misdeed", ["lies", "elsewhere", "other-command"])
 def test_a_claude_that_says_done_is_believed_by_the_file_alone(misdeed: str, case: Case) -> None:
-    case.claude.misbehave(misdeed)
+    case.claude.misbehave(add_json=misdeed)
     outcome = case.register()
     assert outcome.state == "failed"
     assert "said that it was done" in outcome.reason
@@ -318,19 +312,29 @@ def test_a_claude_that_says_done_is_believed_by_the_file_alone(misdeed: str, cas
 
 
 def test_a_failing_claudes_words_are_shown_on_one_harmless_line(case: Case) -> None:
-    case.claude.misbehave("fails")
-    outcome = case.register()
-    assert outcome.reason == ("claude mcp add-json failed with exit code 1: ?[31mError:?[0m the moon is full")
+    words = "\x1b[31mError:\x1b[0m the\nmoon is\n full\n"
+    outcome = mcp.register(case.place, case.command, lambda _: Ran(1, words), case.env)
+    assert outcome.reason == "claude mcp add-json failed with exit code 1: ?[31mError:?[0m the moon is full"
 
 
-def test_a_banner_does_not_disturb(case: Case) -> None:
-    case.claude.misbehave("banner")
+@pytest.mark.parametrize("how", ["banner", "denies", "reads-stdin", "slow", "hangs-after"])
+def test_what_claude_says_around_it_does_not_disturb(how: str, case: Case) -> None:
+    case.claude.misbehave(add_json=how)
+    case.patience = 3.0
     assert case.register().state == "added"
+
+
+@pytest.mark.parametrize("how", ["crashes", "exit-3"])
+def test_a_claude_that_dies_is_told_with_its_status(how: str, case: Case) -> None:
+    case.claude.misbehave(add_json=how)
+    outcome = case.register()
+    assert outcome.state == "failed"
+    assert f"exit code {'-11' if how == 'crashes' else '3'}" in outcome.reason
 
 
 def test_a_removal_that_did_not_happen_is_noticed_and_nothing_is_added(case: Case) -> None:
     case.write({"command": "/old/ways-mcp"})
-    case.claude.misbehave("lies about remove")
+    case.claude.misbehave(remove="lies")
     outcome = case.register()
     assert outcome.state == "failed"
     assert "claude mcp remove said that it was done" in outcome.reason
@@ -342,8 +346,12 @@ def test_a_removal_that_did_not_happen_is_noticed_and_nothing_is_added(case: Cas
 
 def test_the_old_entry_is_put_back_where_the_new_one_can_not_be_added(case: Case) -> None:
     case.write({"command": "/put/back/ways-mcp", "env": {"A": "b"}})
-    case.claude.misbehave("fails to add-json")
-    outcome = case.register()
+    real = mcp.runner(case.place, case.env)
+
+    def run(words: Any) -> Ran:
+        return Ran(1, "no") if case.command in " ".join(words) else real(words)
+
+    outcome = mcp.register(case.place, case.command, run, case.env)
     assert outcome.state == "failed"
     assert outcome.reason.endswith("the entry that was there before is back")
     assert case.servers["agent-ways"]["env"] == {"A": "b"}
@@ -352,7 +360,7 @@ def test_the_old_entry_is_put_back_where_the_new_one_can_not_be_added(case: Case
 
 def test_where_it_can_not_be_put_back_that_is_said_loudly(case: Case) -> None:
     case.write({"command": "/old/ways-mcp"})
-    case.claude.misbehave("fails to add-json")
+    case.claude.misbehave(add_json="exit-1")
     outcome = case.register()
     assert "is gone; it was /old/ways-mcp" in outcome.reason
     assert outcome.by_hand.startswith("claude mcp add-json")
@@ -360,9 +368,12 @@ def test_where_it_can_not_be_put_back_that_is_said_loudly(case: Case) -> None:
 
 
 def test_a_file_that_claude_left_half_written_is_reported_and_not_touched(case: Case) -> None:
-    case.claude.misbehave("writes half")
+    case.claude.misbehave(add_json="half-file")
     outcome = case.register()
     assert outcome.state == "failed"
     with open(case.place.file, encoding="utf-8") as file:
-        assert file.read() == '{"mcpServers": {"agent'
+        text = file.read()
+    assert mcp.parse(text.encode()).state == "unreadable"
     assert case.register().state == "unreadable"
+    with open(case.place.file, encoding="utf-8") as file:
+        assert file.read() == text

@@ -1,0 +1,64 @@
+"""A person's machine for the tests of `ways`: a home, an installation without pip, a fake `claude` on PATH."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from build.launch import interpreter, launcher
+
+from agent_ways import __version__
+from agent_ways.base.process import process_table
+from agent_ways.ways.layout import COMMANDS, Layout, layout_of
+from agent_ways.ways.world import World
+from tests.support.fake_claude_cli import FakeClaudeCommand
+
+SOURCES = Path(__file__).resolve().parents[2] / "src"
+
+
+class Machine:
+    """What `make install` leaves behind, made by hand: commands that run the checkout's sources."""
+
+    def __init__(self, folder: Path, *, installed: bool = True, **more: str) -> None:
+        self.home = folder / "home"
+        self.home.mkdir(parents=True)
+        self.claude = FakeClaudeCommand(folder / "programs")
+        self.env = {
+            "HOME": str(self.home),
+            "PATH": f"{folder / 'programs'}:{self.home}/.local/bin:/usr/bin:/bin",
+            **more,
+        }
+        self.layout: Layout = layout_of(self.env)
+        if installed:
+            self.install()
+
+    @property
+    def world(self) -> World:
+        return World(env=self.env, home=str(self.home), layout=self.layout, table=process_table(), claude_patience=5.0)
+
+    def install(self, identifier: str = f"{__version__}-0123abcd") -> None:
+        """A complete version in force, and the links on PATH."""
+        folder = Path(self.layout.version(identifier))
+        folder.mkdir(parents=True)
+        for name in COMMANDS:
+            room = {"ways-mcp": "server"}.get(name, name)
+            text = launcher(interpreter(), str(SOURCES), f"agent_ways.{room}.__main__")
+            if name == "ways":  # has dependencies: this environment's
+                text = text.replace(f"#!{interpreter()} -IS".encode(), f"#!{sys.executable} -I".encode())
+            (folder / name).write_bytes(text)
+            (folder / name).chmod(0o755)
+        (folder / "version.json").write_text("{}")
+        self.layout.put_in_force(identifier)
+        binaries = Path(self.layout.bin)
+        binaries.mkdir(parents=True, exist_ok=True)
+        for name in COMMANDS:
+            if not (binaries / name).is_symlink():
+                (binaries / name).symlink_to(self.layout.command(name))
+
+    def tree(self) -> dict[str, str]:
+        """Everything in the home: paths with what they are and hold."""
+        found = {}
+        for path in sorted(self.home.rglob("*")):
+            kind = f"-> {path.readlink()}" if path.is_symlink() else path.read_text() if path.is_file() else "folder"
+            found[str(path.relative_to(self.home))] = f"{path.lstat().st_mode:o} {kind}"
+        return found

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agent_ways import __version__
+from agent_ways.base.process import process_table, this_process
+from agent_ways.ways.commands import reconcile, status
+from tests.ways.support import Machine
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def ways(machine: Machine, *words: str, command: str = "ways") -> subprocess.CompletedProcess[str]:
+    return subprocess.run([command, *words], env=machine.env, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.demand("LIFE-1")
+@pytest.mark.parametrize("command", ["ways", "attend", "ways-mcp"])
+def test_each_command_tells_its_version(command: str, machine: Machine) -> None:
+    ran = ways(machine, "--version", command=command)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, f"{command} {__version__}\n", "")
+
+
+def test_the_version_is_told_without_importing_what_parsing_needs() -> None:
+    code = (
+        "import sys; sys.argv[1:] = ['--version']; "
+        "from agent_ways.ways.__main__ import main; main(); print(*sys.modules)"
+    )
+    ran = subprocess.run(
+        ["python3", "-S", "-c", code],
+        env={**os.environ, "PYTHONPATH": "src"},
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert not {"click", "rich", "pydantic"} & set(ran.stdout.split())
+
+
+@pytest.mark.parametrize("verb", ["reconcile", "status", "doctor", "uninstall"])
+def test_every_verb_answers_json_with_its_version(verb: str, machine: Machine) -> None:
+    ran = ways(machine, verb, "--json")
+    answer = json.loads(ran.stdout)
+    assert (answer["v"], answer["verb"], answer["exit_code"]) == (1, verb, ran.returncode)
+    assert ran.stderr == ""
+
+
+def test_an_error_is_its_exit_code_with_what_to_do_as_text_and_as_json(machine: Machine) -> None:
+    place = machine.home / ".claude" / "bin" / "ways-mcp"
+    place.parent.mkdir(parents=True)
+    place.write_text("mine")
+    ran = ways(machine, "reconcile")
+    assert (ran.returncode, ran.stdout) == (3, "")
+    assert ran.stderr.splitlines() == [
+        f"ways: {place} is there already and is not ours",
+        "Move it aside, then run: ways reconcile",
+    ]
+    answer = json.loads(ways(machine, "reconcile", "--json").stdout)
+    assert answer["error"]["code"] == "refused"
+    assert answer["error"]["hint"]
+
+
+def test_unknown_words_are_a_usage_error(machine: Machine) -> None:
+    assert ways(machine, "reconcil").returncode == 2
+    assert ways(machine, "status", "--nonsense").returncode == 2
+
+
+def test_nothing_is_wrapped_or_coloured_when_piped_and_the_quiet_line_is_one(machine: Machine) -> None:
+    assert "\x1b" not in ways(machine, "reconcile").stdout
+    assert ways(machine, "reconcile").stdout == "ways reconcile: nothing to do: link and registration are right\n"
+
+
+def test_on_a_terminal_the_same_text_is_coloured_and_not_wrapped(machine: Machine) -> None:
+    controller, terminal = pty.openpty()
+    env = {**machine.env, "TERM": "xterm-256color", "COLUMNS": "20"}
+    with subprocess.Popen(["ways", "doctor"], env=env, stdin=terminal, stdout=terminal) as running:
+        running.wait(30)
+    os.close(terminal)
+    shown = os.read(controller, 65536).decode()
+    os.close(controller)
+    assert "\x1b[" in shown
+    assert f"ways, attend, ways-mcp are linked in {machine.layout.bin}\r\n" in shown
+
+
+@pytest.mark.demand("LIFE-7")
+def test_status_tells_what_is_installed_registered_and_running(machine: Machine) -> None:
+    reconcile.run(machine.world)
+    folder = machine.home / ".local" / "state" / "agent-ways" / "servers"
+    folder.mkdir(parents=True)
+    me = this_process(process_table(), machine.env)
+    current = os.path.realpath(machine.layout.command("ways-mcp"))
+    for session, executable in (("one", current), ("two", current.replace("0123abcd", "ffffffff"))):
+        marker = {"v": 1, "owner": me.to_json(), "version": __version__, "executable": executable}
+        (folder / f"{session}.{me.pid}").write_text(json.dumps(marker))
+    dead = {"v": 1, "owner": {**me.to_json(), "start": "1"}, "version": __version__}
+    (folder / f"dead.{me.pid}").write_text(json.dumps(dead))
+    (folder / "torn.1").write_text("{")
+    answer = status.run(machine.world).to_json()
+    assert answer["installed"] == {"version": __version__, "id": f"{__version__}-0123abcd"}
+    assert [target["registration"] for target in answer["targets"]] == ["current"]
+    assert {one["session"]: one["old"] for one in answer["sessions"]} == {"one": False, "two": True}
+    assert {command["link"] for command in answer["commands"].values()} == {"current"}
+
+
+def test_status_before_an_install_names_it(tmp_path: Path) -> None:
+    report = status.run(Machine(tmp_path, installed=False).world)
+    assert report.exit_code == 0
+    assert "make install" in report.lines[0].repair
