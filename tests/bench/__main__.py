@@ -1,0 +1,118 @@
+"""`python -m tests.bench [--quick] [--json FILE] [--zipapp FILE] [--only ROW ...]`, which `make bench` runs.
+
+Prints two tables: what was measured for each server, and which of the figures to hold do hold. Exits 0 with
+whatever is in them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from typing import TYPE_CHECKING
+
+from build.launch import interpreter
+
+from build import ROOT
+from tests.bench import table
+from tests.bench.cache import Cache, UnavailableError, clean_environment
+from tests.bench.calls import Caller
+from tests.bench.figures import BARE, verdicts
+from tests.bench.measures import FULL, QUICK, Bench
+from tests.bench.rows import HERE, Machine, available
+from tests.support.plan import Plan
+from tests.support.session_files import SessionRecord, new_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """See the module's first lines."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Measure the server beside others.")
+    parser.add_argument("--quick", action="store_true", help="few rounds: an impression, not a result")
+    parser.add_argument("--json", metavar="FILE", help="also write what was measured to FILE")
+    parser.add_argument("--zipapp", metavar="FILE", help="measure this one (else one is built from the checkout)")
+    parser.add_argument("--only", metavar="ROW", nargs="+", help="measure only these servers, by their keys")
+    options = parser.parse_args(arguments)
+    if not sys.platform.startswith("linux"):
+        sys.stdout.write("The bench reads /proc, which only Linux has; there is nothing to run here.\n")
+        return 0
+    cache = Cache("bench")
+    with tempfile.TemporaryDirectory(prefix="agent-ways-bench-") as scratch:
+        machine = Machine(interpreter(), options.zipapp or _built(scratch), cache)
+        rows, absent = available(machine)
+        rows = [row for row in rows if not options.only or row.key in options.only]
+        try:
+            program = cache.program(os.path.join(HERE, "caller.c"))
+        except UnavailableError:
+            program = None
+        caller = Caller(program, scratch)
+        size = QUICK if options.quick else FULL
+        bench = Bench(rows, machine.python, _session(scratch), size, caller)
+        began = time.monotonic()
+        bench.run()
+        bench.results[BARE]["left_behind"] = len(list(_left_behind(scratch)))
+    results = {row.key: bench.results[row.key] for row in bench.measured} | {BARE: bench.results[BARE]}
+    calls = size.blocks * size.calls + (size.blocks + 1) // 2 * size.pipelined
+    sys.stdout.write(
+        f"\nPython {sys.version.split()[0]} at {machine.python}, {os.cpu_count()} processors, "
+        f"{size.rounds} rounds, {size.blocks * size.calls:,} calls one by one and {calls:,} in all by {caller.words}, "
+        f"{time.monotonic() - began:.0f} s; ratios to the zipapp in parentheses\n\n"
+        f"{table.measured(bench.measured, results)}\n\n{table.judged(results)}\n"
+    )
+    for reason in (*absent, *bench.broken.values()):
+        sys.stdout.write(f"not measured: {reason}\n")
+    if options.json:
+        _write(options.json, results)
+    return 0
+
+
+def _built(scratch: str) -> str:
+    path = os.path.join(scratch, "ways-mcp.pyz")
+    command = [interpreter(), "-E", "-s", "-m", "build.zipapp", "--output", path]
+    subprocess.run(command, cwd=ROOT, env=clean_environment(), stdout=subprocess.DEVNULL, check=True)
+    return path
+
+
+def _session(scratch: str) -> dict[str, str]:
+    """The environment of a server in a live session, whose Claude process is this one, in a throw-away home."""
+    home, project = os.path.join(scratch, "home"), os.path.join(scratch, "project")
+    for folder in (home, project):
+        os.mkdir(folder)
+    config = os.path.join(home, ".claude")
+    plan = Plan(home=home, config_dir=config, project=project)
+    SessionRecord(plan, pid=os.getpid(), session_id=new_id(), socket_path="", clock=time.time).write()
+    env = {name: value for name, value in clean_environment().items() if not name.startswith("XDG_")}
+    return {**env, "HOME": home, "CLAUDECODE": "1", "CLAUDE_CODE_ENTRYPOINT": plan.entrypoint}
+
+
+def _left_behind(scratch: str) -> Iterator[str]:
+    """Files in the home that no session put there."""
+    for folder, _, files in os.walk(os.path.join(scratch, "home")):
+        if os.path.basename(folder) != "sessions":
+            yield from (os.path.join(folder, name) for name in files)
+
+
+def _write(path: str, results: dict[str, dict[str, float]]) -> None:
+    judged = [
+        {
+            "figure": one.figure.name,
+            "hold": one.figure.hold,
+            "aim": one.figure.aim,
+            "measured": one.measured,
+            "holds": one.holds,
+        }
+        for one in verdicts(results)
+    ]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"measured": results, "figures": judged}, file, indent=1)
+        file.write("\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

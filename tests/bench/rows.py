@@ -1,0 +1,112 @@
+"""What is measured: one `Row` for each server.
+
+Owns the list. A further peer is one more function in `PEERS`, which says how it is had and started; it raises
+`UnavailableError` where this machine can not have it. Must not know how anything is measured.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from build import ROOT
+from tests.bench.cache import UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.bench.cache import Cache
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ZIPAPP, INSTALLED, PROBE, FLOOR, PYTHON_SDK = "zipapp", "installed", "probe", "c", "python-sdk"
+TEXT = "the quick brown fox"
+
+SDK_SERVER = """\
+from mcp.server import MCPServer
+
+app = MCPServer("one-tool")
+
+
+@app.tool()
+def echo(text: str) -> str:
+    \"\"\"Give the text back.\"\"\"
+    return text
+
+
+app.run()
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One server: how it is started, and the one cheap tool that is called."""
+
+    key: str
+    title: str
+    command: tuple[str, ...]
+    tool: str = "echo"
+    arguments: dict[str, Any] = field(default_factory=lambda: {"text": TEXT})
+    env: dict[str, str] = field(default_factory=dict)
+    calls_only: bool = False
+    """Its start and its memory say nothing: it is there for the cost of a call."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What rows are made from: the interpreter that all Python rows share, and where things are kept."""
+
+    python: str
+    zipapp: str
+    cache: Cache
+
+
+def zipapp(machine: Machine) -> Row:
+    """Our one file, as Claude Code starts it."""
+    command = (machine.python, "-I", "-S", machine.zipapp)
+    return Row(key=ZIPAPP, title="zipapp", command=command, tool="ways_status", arguments={})
+
+
+def installed(machine: Machine) -> Row:
+    """What `make ways-mcp` and `make install` put on PATH."""
+    del machine
+    command = os.path.join(ROOT, "bin", "ways-mcp")
+    if not os.access(command, os.X_OK):
+        raise UnavailableError("bin/ways-mcp is not built (make ways-mcp)")
+    return Row(key=INSTALLED, title="installed", command=(command,), tool="ways_status", arguments={})
+
+
+def probe(machine: Machine) -> Row:
+    """Our server with a module that has the same tiny tool as the peers: what a call costs in the server itself."""
+    command = (machine.python, "-I", "-S", os.path.join(ROOT, "tests", "support", "probe_server.py"))
+    env = {"PROBE_PACKAGE": machine.zipapp}
+    return Row(key=PROBE, title="ours+echo", command=command, tool="probe_echo", env=env, calls_only=True)
+
+
+def floor(machine: Machine) -> Row:
+    """A C program that only echoes: the floor of what two pipes cost."""
+    return Row(key=FLOOR, title="C floor", command=(machine.cache.program(os.path.join(HERE, "floor.c")),))
+
+
+def python_sdk(machine: Machine) -> Row:
+    """The official Python SDK serving one tool."""
+    python = machine.cache.environment(machine.python, "mcp==2.3.0")
+    source = os.path.join(os.path.dirname(os.path.dirname(python)), "one_tool.py")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(SDK_SERVER)
+    return Row(key=PYTHON_SDK, title="Python SDK", command=(python, source))
+
+
+OURS: tuple[Callable[[Machine], Row], ...] = (zipapp, installed, probe)
+PEERS: tuple[Callable[[Machine], Row], ...] = (floor, python_sdk)
+
+
+def available(machine: Machine) -> tuple[list[Row], list[str]]:
+    """The rows that can be measured here, and why the others can not."""
+    rows, absent = [], []
+    for make in (*OURS, *PEERS):
+        try:
+            rows.append(make(machine))
+        except UnavailableError as error:
+            absent.append(f"{make.__name__.replace('_', ' ')}: {error}")
+    return rows, absent
