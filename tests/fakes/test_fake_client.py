@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.support import processes
 from tests.support.fake_client import FLAGGED, ClientError, FakeClient, Plan
 from tests.support.processes import ProcessHandle, command_line, parent_of, start_of, stat_fields
 
@@ -47,6 +48,21 @@ def test_the_process_table_shows_the_chosen_command_line(tmp_path: Path, argv: t
         assert command_line(client.pid) == list(argv)
         with open(f"/proc/{client.pid}/comm", encoding="utf-8") as file:
             assert file.read() == "claude\n"
+
+
+def test_where_the_table_can_not_be_rewritten_the_chosen_words_come_last(tmp_path: Path) -> None:
+    with FakeClient(tmp_path, Plan(argv=FLAGGED, exact_argv=False)) as client:
+        words = command_line(client.pid)
+    assert (words[:2], words[3:]) == (["claude", "-c"], list(FLAGGED[1:]))
+
+
+def test_without_proc_the_table_is_read_by_ps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with FakeClient(tmp_path) as client:
+        monkeypatch.setattr(processes, "HAS_PROC", False)
+        assert processes.parent_of(client.pid) == os.getpid()
+        assert client.pid in processes.children_of(os.getpid())
+        assert len(processes.start_of(client.pid).split()) == 5
+    assert processes.start_of(client.pid) == ""
 
 
 @pytest.mark.parametrize("version", ["2.1.332", "2.1.285"])

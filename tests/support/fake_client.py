@@ -37,12 +37,7 @@ __all__ = ["FLAGGED", "ChannelEvent", "ClientError", "FakeClient", "Line", "Plan
 
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-_BOOTSTRAP = """
-import sys
-sys.path.insert(0, {root!r})
-from tests.support.fake_client_process import run
-run({fd})
-"""
+_BOOTSTRAP = "import sys; sys.path.insert(0, {root!r}); from tests.support.fake_client_process import run; run({fd})"
 
 
 class ClientError(AssertionError):
@@ -135,7 +130,7 @@ class FakeClient:
         python_env = {"PYTHONHOME": f"{sys.base_prefix}:{sys.base_exec_prefix}", "PYTHONSAFEPATH": "1"}
         with open(self._stderr_path, "wb") as stderr, theirs:
             process = subprocess.Popen(
-                _arguments(plan.argv),
+                _arguments(plan, bootstrap),
                 executable=os.path.realpath(sys.executable),
                 stdin=subprocess.PIPE,
                 stdout=stderr,
@@ -583,17 +578,20 @@ def _complete(root: str, plan: Plan) -> Plan:
     return replace(plan, home=home, project=project, config_dir=config_dir, socket_dir=socket_dir, env=env)
 
 
-def _arguments(argv: Sequence[str]) -> list[str]:
+def _arguments(plan: Plan, bootstrap: str) -> list[str]:
     """Arguments for the interpreter that take exactly as many bytes as `argv`: it reads its program from stdin.
 
     The client then writes `argv` over them (see `fake_client_process.show_command_line`).
     """
-    room = sum(len(os.fsencode(word)) + 1 for word in argv[1:])
+    first, *others = plan.argv
+    if not plan.exact_argv:
+        return [first, "-c", bootstrap, *others]
+    room = sum(len(os.fsencode(word)) + 1 for word in others)
     if room == 0:
-        return [argv[0]]
+        return [first]
     if room == 1:
         raise ValueError("a command line of one empty argument can not be shown")
-    return [argv[0], "-"] if room == 2 else [argv[0], "-", "x" * (room - 3)]
+    return [first, "-"] if room == 2 else [first, "-", "x" * (room - 3)]
 
 
 def _close_if_open(fd: int) -> None:

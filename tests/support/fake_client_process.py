@@ -39,7 +39,8 @@ def run(control_fd: int) -> None:
     """Read the plan from the control socket, become the client, and never return."""
     control = socket.socket(fileno=control_fd)
     plan = Plan.from_json(json.loads(_first_line(control)))
-    show_command_line(plan.argv)
+    if plan.exact_argv:
+        show_command_line(plan.argv)
     os.umask(0o022)
     os.chdir(plan.project)
     Client(plan, control).run()
@@ -50,12 +51,10 @@ def show_command_line(argv: tuple[str, ...]) -> None:
     """Let `/proc` show `argv` as this process's command line, and its first word as the name.
 
     The interpreter was started with arguments of exactly the same length (`FakeClient` sees to that), so the
-    kernel's window on them can be overwritten in place. Where there is no `/proc`, the real arguments stay.
+    kernel's window on them can be overwritten in place.
     """
     wanted = b"".join(os.fsencode(word) + b"\0" for word in argv)
     fields = stat_fields(os.getpid())
-    if not fields:
-        return
     first, last = int(fields[45]), int(fields[46])
     if last - first != len(wanted):
         raise ValueError(f"room for {last - first} bytes of arguments, not {len(wanted)}")

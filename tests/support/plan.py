@@ -9,6 +9,8 @@ import sys
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from tests.support.processes import HAS_PROC
+
 FLAG = "--dangerously-load-development-channels"
 FLAGGED = ("claude", FLAG, "server:agent-ways")
 """The command line of a session that a person started with the channel flag."""
@@ -25,7 +27,9 @@ class Plan:
     server_name: str = "agent-ways"
     """The configured name: `source` of channel events."""
     argv: tuple[str, ...] = ("claude",)
-    """The client's command line as `/proc` shows it."""
+    """The client's command line as the process table shows it."""
+    exact_argv: bool = HAS_PROC
+    """False, as on macOS: the interpreter's `-c` and its program stand between the first word and the others."""
     version: Literal["2.1.332", "2.1.285"] = "2.1.332"
     session_id: str | None = None
     """A chosen id; None for a new one."""

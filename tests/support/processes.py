@@ -9,7 +9,10 @@ from __future__ import annotations
 import os
 import select
 import signal
+import subprocess
 import time
+
+HAS_PROC = os.path.exists("/proc/self/stat")
 
 
 class ProcessHandle:
@@ -72,15 +75,36 @@ class ProcessHandle:
 
 
 def parent_of(pid: int) -> int:
-    """The parent's pid by `/proc`, 0 where there is none to be seen."""
-    fields = stat_fields(pid)
-    return int(fields[1]) if fields else 0
+    """The parent's pid, 0 where there is none to be seen."""
+    if HAS_PROC:
+        fields = stat_fields(pid)
+        return int(fields[1]) if fields else 0
+    return int(ps("ppid=", "-p", str(pid)) or 0)
 
 
 def start_of(pid: int) -> str:
-    """The start time as the client writes it (field 22 of `/proc/<pid>/stat`), empty where there is none."""
-    fields = stat_fields(pid)
-    return fields[19] if fields else ""
+    """The start time as the client writes it, empty where there is none: field 22 of `/proc/<pid>/stat`, else by ps."""
+    if HAS_PROC:
+        fields = stat_fields(pid)
+        return fields[19] if fields else ""
+    return ps("lstart=", "-p", str(pid))
+
+
+def children_of(pid: int) -> list[int]:
+    """The pids of its children."""
+    if HAS_PROC:
+        everyone = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+        return sorted(each for each in everyone if parent_of(each) == pid)
+    pairs = [line.split() for line in ps("pid=,ppid=", "-A").splitlines()]
+    return sorted(int(child) for child, parent in pairs if int(parent) == pid)
+
+
+def ps(columns: str, *which: str) -> str:
+    """What `ps` says where there is no `/proc`, in the C locale and UTC."""
+    env = {"LC_ALL": "C", "TZ": "UTC", "PATH": os.environ.get("PATH", os.defpath)}
+    command = ["ps", "-ww", "-o", columns, *which]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=10, check=False)
+    return done.stdout.strip()
 
 
 def stat_fields(pid: int) -> list[str]:
@@ -100,9 +124,3 @@ def command_line(pid: int) -> list[str]:
     except OSError:
         return []
     return [os.fsdecode(part) for part in data.removesuffix(b"\0").split(b"\0")]
-
-
-def children_of(pid: int) -> list[int]:
-    """The pids of its children by `/proc`, oldest first."""
-    found = [int(name) for name in os.listdir("/proc") if name.isdigit() and parent_of(int(name)) == pid]
-    return sorted(found)
