@@ -169,6 +169,7 @@ def test_events_run_when_due_and_a_failing_one_ends_only_its_module(entries: Cal
     assert host.next_time() is None
     assert dict(host.report().failed) == {"good": "stopped its events: SystemExit: 2"}
     assert json.loads(host.call("good_say", {}))["isError"] is False
+    assert host.report().live == ()
 
 
 def test_a_watch_is_given_back(entries: Callable[..., list[Entry]]) -> None:

@@ -155,6 +155,7 @@ def test_a_start_with_a_closed_stream_is_no_crash(closed: int, tmp_path: Path) -
         except (WireError, OSError):
             assert closed == 0  # it was gone before it could be asked
         assert wire.wait_exit() == 0
+        assert [answer.json()["id"] for answer in wire.rest()] == ([1] if closed == 2 else [])
         assert "Traceback" not in wire.stderr_text
 
 

@@ -56,6 +56,32 @@ def test_a_cleared_session_takes_its_marker_along(tmp_path: Path, told_by: str) 
         assert before != wanted
 
 
+@pytest.mark.demand("SRV-11")
+def test_a_record_that_comes_late_is_found(tmp_path: Path) -> None:
+    with FakeClient(tmp_path, Plan(server=SERVER)) as client:
+        client.wait_handshake()
+        with open(client.record_path, "rb") as file:
+            whole = file.read()
+        client.remove_record()
+        late = client.start_server()
+        client.wait_event("handshake", lambda event: event["key"] == late)
+        client.write_record(whole)
+        assert until(markers_dir(client), lambda: len(markers(client)) == 2)
+
+
+@pytest.mark.demand("SRV-11")
+def test_a_record_that_was_replaced_is_still_watched(tmp_path: Path) -> None:
+    with FakeClient(tmp_path, Plan(server=SERVER)) as client:
+        client.wait_handshake()
+        client.ask("ping")
+        record = client.record()
+        new = tmp_path / "new.json"
+        for session in ("first", "second", "third"):
+            new.write_text(json.dumps({**record, "sessionId": session}))
+            os.rename(new, client.record_path)
+            until(markers_dir(client), lambda: markers(client)[0].partition(".")[0] == client.record()["sessionId"])
+
+
 @pytest.mark.demand("SRV-11", "ID-5")
 @pytest.mark.parametrize(
     "plan",

@@ -36,6 +36,7 @@ class Host:
         self._send: Final = send
         self._modules: dict[str, Module] = {}
         self._failed: dict[str, str] = {}
+        self._faults: dict[str, str] = {}
         self._watched: dict[int, tuple[str, Callable[[], None]]] = {}
         self._timers: list[tuple[float, str, Callable[[], None]]] = []
         for entry in registry:
@@ -57,8 +58,8 @@ class Host:
 
     def report(self) -> Report:
         """Which modules live, and why the others do not."""
-        failed = tuple(self._failed.items())
-        return Report(live=tuple(name for name in self._modules if name not in self._failed), failed=failed)
+        failed = {**self._faults, **self._failed}
+        return Report(live=tuple(name for name in self._modules if name not in failed), failed=tuple(failed.items()))
 
     def start(self) -> None:
         """The handshake is done: every loaded module may begin its events."""
@@ -82,11 +83,11 @@ class Host:
         except WaysError as error:
             return failure_text(*(part for part in (error.message, error.hint) if part))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a module's fault must stay in its module
-            self._fail(name, f"{tool} failed", error)
+            self._faults[name] = _told(name, f"{tool} failed", error)
             return failure_text(
                 f"{tool} failed: {_worded(error)}.", "This is a defect of agent-ways; ways_status names it."
             )
-        self._failed.pop(name, None)
+        self._faults.pop(name, None)
         return text
 
     @property
@@ -123,14 +124,9 @@ class Host:
         try:
             act(*given)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a module's fault must stay in its module
-            self._fail(name, what, error)
+            self._failed[name] = _told(name, what, error)
             return False
         return True
-
-    def _fail(self, name: str, what: str, error: BaseException) -> None:
-        self._failed[name] = f"{what}: {_worded(error)}"
-        if sys.stderr is not None:
-            sys.stderr.write(f"ways-mcp: module {name} {what}: {_worded(error)}\n")
 
 
 class _Lent:
@@ -157,6 +153,14 @@ class _Lent:
 
     def push(self, content: str, meta: dict[str, str]) -> bool:
         return self._host._send(content, meta)  # noqa: SLF001 - the two are one piece
+
+
+def _told(name: str, what: str, error: BaseException) -> str:
+    """The reason of a failure, which is also said on stderr."""
+    reason = f"{what}: {_worded(error)}"
+    if sys.stderr is not None:
+        sys.stderr.write(f"ways-mcp: module {name} {reason}\n")
+    return reason
 
 
 def _worded(error: BaseException) -> str:

@@ -27,28 +27,24 @@ class ClosedError(Exception):
 
 
 def claim() -> tuple[int, int]:
-    """Private descriptors for stdin and stdout; 0, 1 and 2 become harmless. Raises OSError where one is closed.
+    """Private descriptors for stdin and stdout; 0, 1 and 2 become harmless. Raises OSError where either is closed.
 
     Diagnostics go to stderr where a person or a file reads it; where a client holds the other end of a pipe, they
     go there only as far as they fit.
     """
+    for fd in (0, 1):
+        os.fstat(fd)
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)  # becomes 2 where that is closed
     stdin, stdout = os.dup(0), os.dup(1)
-    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     os.dup2(null, 0)
-    if _may_fill_up(2):
+    errors = os.fstat(2).st_mode
+    if stat.S_ISFIFO(errors) or stat.S_ISSOCK(errors):
         sys.stderr = _Overflowing(os.dup(2))
         os.dup2(null, 2)
     os.dup2(2, 1)
-    os.close(null)
+    if null > 2:
+        os.close(null)
     return stdin, stdout
-
-
-def _may_fill_up(fd: int) -> bool:
-    try:
-        mode = os.fstat(fd).st_mode
-    except OSError:
-        return False
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 class _Overflowing:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 LOOK_EVERY = 4.0
 """Seconds between looks at the record and the Claude process where the system can not tell of their changes."""
+FIRST_LOOKS = (0.25, 0.5, 1.0, 2.0)
+"""Seconds between the first looks for a record that was not there yet at the end of the handshake."""
 
 
 class OwnSession:
@@ -41,6 +43,8 @@ class OwnSession:
         self._marker: Final = marker
         self._files: FileWatch | None = None
         self._looks = False
+        self._record_path = ""
+        self._first_looks = list(FIRST_LOOKS)
         self.end_fd: int | None = None
         self.claude: Process | None = None
         self.session: str | None = None
@@ -68,6 +72,7 @@ class OwnSession:
         self.claude = claude
         self.end_fd = process_end(self._table, claude)
         self._files = file_watch()
+        self._record_path = record_path
         told = self._files is not None and self._files.add(record_path)
         self._looks = not told or self.end_fd is None
 
@@ -80,16 +85,16 @@ class OwnSession:
         """The record was written: after `/clear` it names another session."""
         if self._files is not None:
             self._files.drain()
+            self._files.add(self._record_path)  # a record that was replaced is another file
         self.resolve()
-
-    def look(self) -> bool:
-        """Without watches: look now; False once the Claude process is gone."""
-        if self.claude is not None and not alive(self._table, self.claude.pid, self.claude.start):
-            return False
-        self.resolve()
-        return True
 
     @property
-    def look_every(self) -> float | None:
-        """Seconds after which `look` is due again, or None where watches tell of everything."""
+    def lives(self) -> bool:
+        """Whether the session's Claude process lives, as far as one was found."""
+        return self.claude is None or alive(self._table, self.claude.pid, self.claude.start)
+
+    def next_look(self) -> float | None:
+        """Seconds after which `resolve` and `lives` are due again, or None where watches tell of everything."""
+        if self.claude is None:
+            return self._first_looks.pop(0) if self._first_looks else None
         return LOOK_EVERY if self._looks else None

@@ -13,6 +13,7 @@ from __future__ import annotations
 import _signal as signals  # type: ignore[import-not-found]  # signal.py wraps these in enums, 4 ms of start-up
 import os
 import select
+import sys
 import time
 
 from agent_ways.server.pipes import ClosedError
@@ -20,6 +21,7 @@ from agent_ways.server.protocol import Call, Cancelled, Initialized, Listed, Rep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Final, NoReturn
 
     from agent_ways.server.host import Host
@@ -71,16 +73,19 @@ class Server:
             self._loop()
         except ClosedError:
             pass  # nobody is left to tell
-        self._leave()
+        except Exception as error:  # noqa: BLE001 - a defect of ours must not leave a marker or a traceback behind
+            _say(f"ended by a defect: {error!r}")
+            self._leave(1)
+        self._leave(0)
 
     def _on_signal(self, number: int, _frame: object) -> None:
         if number != signals.SIGINT or self._session.session is None:
-            self._leave()
+            self._leave(0)
 
-    def _leave(self) -> NoReturn:
+    def _leave(self, code: int) -> NoReturn:
         if self._marker is not None:
             self._marker.remove()
-        os._exit(0)
+        os._exit(code)
 
     def _loop(self) -> None:
         while True:
@@ -94,7 +99,7 @@ class Server:
                     if not self._read():
                         return
                 elif fd == self._session.record_fd:
-                    self._session.record_changed()
+                    self._about_the_session(self._session.record_changed)
                 else:
                     self._host.ready(fd)
             self._host.tick(time.monotonic())
@@ -127,7 +132,7 @@ class Server:
             self._listed_at = time.monotonic()
         elif isinstance(event, Initialized):
             self._writer.flush()
-            self._session.resolve()
+            self._about_the_session(self._session.resolve)
             self._host.start()
 
     def _release_held(self) -> None:
@@ -137,17 +142,20 @@ class Server:
             self._held.clear()
 
     def _look(self) -> bool:
-        """Where the system does not tell of changes: look now and then; False once Claude is gone."""
-        every = self._session.look_every
-        if every is None:
+        """Where the system does not tell of changes: look when it is time; False once Claude is gone."""
+        if self._look_at is None or time.monotonic() < self._look_at:
             return True
-        now = time.monotonic()
-        if self._look_at is None:
-            self._look_at = now + every
-        if now < self._look_at:
-            return True
-        self._look_at = now + every
-        return self._session.look()
+        self._about_the_session(self._session.resolve)
+        return self._session.lives
+
+    def _about_the_session(self, act: Callable[[], None]) -> None:
+        """Learn of the session; what goes wrong with that costs the marker and the events, never the tools."""
+        try:
+            act()
+        except Exception as error:  # noqa: BLE001 - whatever a foreign file holds
+            _say(f"the session could not be looked at: {error!r}")
+        after = self._session.next_look()
+        self._look_at = None if after is None else time.monotonic() + after
 
     def _wait(self) -> list[int]:
         """The descriptors with something to read, after sleeping until there is one or a time has come."""
@@ -176,3 +184,8 @@ class Server:
             if self._registered.get(fd) != mask:
                 self._poll.register(fd, mask)
         self._registered = wanted
+
+
+def _say(what: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(f"ways-mcp: {what}\n")
