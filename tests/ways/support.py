@@ -56,9 +56,13 @@ class Machine:
                 (binaries / name).symlink_to(self.layout.command(name))
 
     def tree(self) -> dict[str, str]:
-        """Everything in the home: paths with what they are and hold."""
+        """Everything in the home, but what Python caches: paths with what they are and hold."""
         found = {}
         for path in sorted(self.home.rglob("*")):
-            kind = f"-> {path.readlink()}" if path.is_symlink() else path.read_text() if path.is_file() else "folder"
+            if "__pycache__" in path.parts:
+                continue
+            kind = f"-> {path.readlink()}" if path.is_symlink() else "folder"
+            if path.is_file() and not path.is_symlink():
+                kind = path.read_bytes().decode("latin-1")
             found[str(path.relative_to(self.home))] = f"{path.lstat().st_mode:o} {kind}"
         return found
