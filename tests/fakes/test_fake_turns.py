@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.fake_client import FLAGGED, FakeClient, Plan, Shown
-from tests.support.session_files import PEER_FIRST_LINE
+from tests.support.transcript_rows import PEER_FIRST_LINE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,6 @@ import os
 import secrets
 import signal
 import socket
-import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -24,9 +23,11 @@ from tests.support.events import LostError, channel_text
 from tests.support.inbox import Gate, Inbox, Message, Poster, now
 from tests.support.loop import Loop, Output
 from tests.support.plan import Plan
-from tests.support.processes import ProcessHandle, stat_fields
+from tests.support.processes import stat_fields
 from tests.support.server_child import ServerChild
-from tests.support.session_files import SessionRecord, append_line, compact, new_id, transcript_path
+from tests.support.session_files import append_line, compact, new_id, transcript_path
+from tests.support.session_record import SessionRecord
+from tests.support.tool_command import ToolCommand
 from tests.support.turns import Queued, Turns
 
 if TYPE_CHECKING:
@@ -401,51 +402,13 @@ class Client:
 
     def do_spawn(self, answer: Callable[[Any], None], argv: list[str], env: dict[str, str]) -> Any:
         """A command of the model's Bash tool; answered with its status and output when it has ended."""
-        child = subprocess.Popen(
-            ["sh", "-c", '"$@"; exit $?', "sh", *argv],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**tool_env(self.plan, client_pid=os.getpid(), **self._surroundings()), **env},
-            cwd=self.plan.project,
-        )
-        outputs = {"stdout": bytearray(), "stderr": bytearray()}
-        for name, stream in (("stdout", child.stdout), ("stderr", child.stderr)):
-            if stream is not None:
-                self._collect(stream.fileno(), outputs[name])
-
-        def gone() -> None:
-            for name, stream in (("stdout", child.stdout), ("stderr", child.stderr)):
-                if stream is not None:
-                    self.loop.forget(stream.fileno())
-                    outputs[name] += _what_is_left(stream.fileno())
-                    stream.close()
-            texts = {name: data.decode("utf-8", "replace") for name, data in outputs.items()}
-            answer({"code": child.wait(), **texts})
-
-        self.loop.when_gone(ProcessHandle(child.pid), gone)
+        env = {**tool_env(self.plan, client_pid=os.getpid(), **self._surroundings()), **env}
+        ToolCommand(self.loop, argv, env=env, cwd=self.plan.project, done=answer)
         return answer
-
-    def _collect(self, fd: int, into: bytearray) -> None:
-        def read() -> None:
-            data = os.read(fd, 65536)
-            into.extend(data)
-            if not data:
-                self.loop.forget(fd)
-
-        self.loop.reader(fd, read)
 
     def do_exit(self, _answer: Any) -> None:
         """`/exit`."""
         self._end()
-
-
-def _what_is_left(fd: int) -> bytes:
-    os.set_blocking(fd, False)
-    try:
-        return os.read(fd, 1 << 20)
-    except BlockingIOError:
-        return b""
 
 
 if __name__ == "__main__":

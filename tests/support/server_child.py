@@ -16,8 +16,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from tests.support.loop import Loop, Output, Timer
+from tests.support.messages import CHANNEL, discover, initialize, initialized, request, tools_call, tools_list
 from tests.support.processes import ProcessHandle, children_of
-from tests.support.wire import CHANNEL, discover, initialize, initialized, request, tools_call, tools_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable

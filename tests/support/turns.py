@@ -12,22 +12,15 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tests.support.session_files import (
-    Rows,
-    append_line,
-    as_shown,
-    compact,
-    history_row,
-    new_id,
-    transcript_path,
-)
+from tests.support.session_files import append_line, compact, history_row, new_id, transcript_path
+from tests.support.transcript_rows import Rows, as_shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.support.loop import Loop, Timer
     from tests.support.plan import Plan
-    from tests.support.session_files import SessionRecord
+    from tests.support.session_record import SessionRecord
 
 JSON = dict[str, Any]
 

@@ -1,6 +1,6 @@
 """A stdio server under test: run any command, exchange lines with it, see how it ends.
 
-Owns `Wire` and the messages that a client sends. Must not know our server: any command that speaks
+Owns `Wire`. Must not know our server: any command that speaks
 newline-delimited JSON-RPC will do. Every wait is bounded and driven by the pipes; nothing sleeps. A failure
 says what went over the wire and what stood on stderr.
 """
@@ -17,18 +17,41 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from tests.support.messages import (
+    CHANNEL,
+    JSON,
+    WAIT,
+    client_info,
+    discover,
+    initialize,
+    initialized,
+    notification,
+    request,
+    tools_call,
+    tools_list,
+)
 from tests.support.processes import ProcessHandle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
 
-JSON = dict[str, Any]
-
-WAIT = 10.0
-"""Seconds that a wait lasts at most where the caller names no other bound: long, for a loaded machine."""
-
-CHANNEL = "notifications/claude/channel"
+__all__ = [
+    "CHANNEL",
+    "JSON",
+    "WAIT",
+    "Line",
+    "Wire",
+    "WireError",
+    "client_info",
+    "discover",
+    "initialize",
+    "initialized",
+    "notification",
+    "request",
+    "tools_call",
+    "tools_list",
+]
 
 
 class WireError(AssertionError):
@@ -52,84 +75,6 @@ class Line:
         if not isinstance(message, dict):
             raise WireError(f"no JSON object on stdout: {self.data[:300]!r}")
         return message
-
-
-def request(request_id: Any, method: str, params: Any = None) -> JSON:
-    """A request; `params` is left out where it is None, as the client does for tools/list."""
-    message: JSON = {"method": method}
-    if params is not None:
-        message["params"] = params
-    return {**message, "jsonrpc": "2.0", "id": request_id}
-
-
-def notification(method: str, params: Any = None) -> JSON:
-    """A notification."""
-    message: JSON = {"method": method}
-    if params is not None:
-        message["params"] = params
-    return {**message, "jsonrpc": "2.0"}
-
-
-def client_info(version: str) -> JSON:
-    """What the client says of itself (seen 2.1.285 and 2.1.332)."""
-    return {
-        "name": "claude-code",
-        "title": "Claude Code",
-        "version": version,
-        "description": "Anthropic's agentic coding tool",
-        "websiteUrl": "https://claude.com/claude-code",
-    }
-
-
-def discover(version: str = "2.1.332") -> JSON:
-    """The probe that newer clients open with: a string id and the revision that has no channel (seen 2.1.332)."""
-    return {
-        "jsonrpc": "2.0",
-        "id": "server-discover-probe-1",
-        "method": "server/discover",
-        "params": {
-            "_meta": {
-                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientInfo": client_info(version),
-                "io.modelcontextprotocol/clientCapabilities": {
-                    "roots": {"listChanged": True},
-                    "elicitation": {"form": {}, "url": {}},
-                    "extensions": {"io.modelcontextprotocol/tasks": {}},
-                },
-            }
-        },
-    }
-
-
-def initialize(version: str = "2.1.332", *, protocol: str = "2025-11-25") -> JSON:
-    """The client's initialize, id 0 (seen on both tracked versions, which differ in `elicitation`)."""
-    elicitation: JSON = {} if version == "2.1.285" else {"form": {}, "url": {}}
-    return {
-        "method": "initialize",
-        "params": {
-            "protocolVersion": protocol,
-            "capabilities": {"roots": {"listChanged": True}, "elicitation": elicitation},
-            "clientInfo": client_info(version),
-        },
-        "jsonrpc": "2.0",
-        "id": 0,
-    }
-
-
-def initialized() -> JSON:
-    """The notification that ends the handshake."""
-    return notification("notifications/initialized")
-
-
-def tools_list() -> JSON:
-    """The client's first and only tools/list: id 1, no params."""
-    return request(1, "tools/list")
-
-
-def tools_call(request_id: int | str, name: str, arguments: JSON, *, tool_use_id: str = "toolu_test") -> JSON:
-    """A call as the client makes it, progress token and tool use id included."""
-    meta = {"claudecode/toolUseId": tool_use_id, "progressToken": request_id}
-    return request(request_id, "tools/call", {"name": name, "arguments": arguments, "_meta": meta})
 
 
 class Wire:
