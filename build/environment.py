@@ -45,7 +45,10 @@ class Environment:
             _run([sys.executable, "-I", "-m", "venv", str(self.folder)], "make a virtual environment")
             self._installer = [str(self.python), "-I", "-m", "pip", "install", *_PIP, *self._no_cache]
         elif uv:
-            _run([uv, "venv", "-q", "--python", sys.executable, str(self.folder)], "make a virtual environment")
+            _run(
+                [uv, "venv", "-q", *self._no_cache, "--python", sys.executable, str(self.folder)],
+                "make a virtual environment",
+            )
             self._installer = [uv, "pip", "install", "-q", "--python", str(self.python), *self._no_cache]
         else:
             _run([sys.executable, "-I", "-m", "venv", "--without-pip", str(self.folder)], "make a virtual environment")
