@@ -29,6 +29,10 @@ def main(argv: list[str]) -> int:
     if lacks:
         sys.stderr.write(f"{needs.sentence(lacks)}\n")
         return 1 if needs.required(environ) else 0
+    unbuilt = needs.unbuilt(environ)
+    if unbuilt:
+        sys.stderr.write(f"{unbuilt}\n")
+        return 1
     return start_inside(argv)
 
 

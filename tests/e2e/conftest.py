@@ -44,6 +44,9 @@ def client(request: pytest.FixtureRequest) -> Client:
 @pytest.fixture(scope="session")
 def ways_mcp() -> str:
     """The path of the product under test."""
+    unbuilt = needs.unbuilt(dict(os.environ))
+    if unbuilt:
+        pytest.fail(unbuilt, pytrace=False)
     return needs.product(dict(os.environ))
 
 

@@ -15,7 +15,7 @@ from tests.e2e import processes
 from tests.e2e.home import Home
 from tests.e2e.stub_api import Answer, ApiRequest, StubApi
 from tests.e2e.terminal import Terminal
-from tests.e2e.waiting import until
+from tests.e2e.waiting import TooLongError, until
 
 if TYPE_CHECKING:
     import signal
@@ -216,7 +216,7 @@ class Lab:
             return _CHANNEL_DIALOG in screen or self.home.record(session.pid) is not None
 
         if _CHANNEL_DIALOG in terminal.until("the dialog or the prompt", at_its_prompt):
-            terminal.press("Enter")
+            _accept(terminal)
             terminal.until("the prompt", lambda _: self.home.record(session.pid) is not None)
         until(
             "the server's connection",
@@ -224,3 +224,15 @@ class Lab:
             instead=lambda: "\n".join([terminal.screen(), *self.home.debug_lines("agent-ways")]),
         )
         return session
+
+
+def _accept(terminal: Terminal) -> None:
+    """Press Enter until the dialog is gone: on a busy machine it is drawn before it listens."""
+    for _ in range(10):
+        terminal.press("Enter")
+        try:
+            terminal.until("the end of the dialog", lambda screen: _CHANNEL_DIALOG not in screen, patience=3)
+        except TooLongError:
+            continue
+        return
+    raise AssertionError(f"the channel dialog stays\n{terminal.screen()}")

@@ -34,3 +34,4 @@ def test_when_the_client_ends_no_server_and_no_marker_is_left(lab: Lab, ways_mcp
     assert processes.wait_gone(server.pid, 5)
     assert [process for process in processes.marked(lab.home.name) if process.runs(ways_mcp)] == []
     assert lab.home.markers() == []
+    assert lab.home.debug_lines("sending SIGKILL to MCP server process") == []
