@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import zipfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -250,6 +251,15 @@ def test_the_installed_version_is_that_of_the_file_behind_the_link(tmp_path: Pat
     link.unlink()
     link.symlink_to(tmp_path / "2.0.0" / "agent_ways" / "start")
     assert version(str(link)) == "2.0.0"
+    link.unlink()
+    launcher = tmp_path / "3.0.0" / "ways-mcp"
+    launcher.parent.mkdir()
+    launcher.write_text("#!/bin/sh\n")
+    with zipfile.ZipFile(f"{launcher}.pyz", "w") as archive:
+        archive.writestr("agent_ways/__init__.py", '__version__ = "3.0.0"\n')
+    link.symlink_to(launcher)
+    assert version(str(link)) == "3.0.0"
+    assert version(f"{launcher}.pyz") == "3.0.0"
     link.unlink()
     assert version(str(link)) is None
     assert version("") is None

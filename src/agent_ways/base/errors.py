@@ -77,9 +77,9 @@ def state_error(doing: str, path: str, error: OSError) -> StateError:
     hints = {
         errno.ENOSPC: "Free some space on that disk, then run it again; nothing was changed.",
         errno.EDQUOT: "Your disk quota is used up; free some space, then run it again.",
-        errno.EROFS: "That file system is read-only; set XDG_STATE_HOME to a place that can be written.",
-        errno.EACCES: f"Give yourself access to {path}, or set XDG_STATE_HOME to a place of your own.",
-        errno.EPERM: f"Give yourself access to {path}, or set XDG_STATE_HOME to a place of your own.",
+        errno.EROFS: "That file system is read-only; make it writable, or name another place (docs/reference/environment.md).",
+        errno.EACCES: f"Give yourself access to {path}, or name another place (docs/reference/environment.md).",
+        errno.EPERM: f"Give yourself access to {path}, or name another place (docs/reference/environment.md).",
         errno.EMFILE: "This process has too many files open; raise `ulimit -n` or end what leaks them.",
         errno.ENFILE: "The system has too many files open; end what leaks them.",
     }

@@ -15,11 +15,11 @@ SOURCE = os.path.join("agent_ways", "__init__.py")
 def version(launched: str) -> str | None:
     """The version behind the path that this server was started by; None where it can not be told.
 
-    The path is usually a link that an update flips. What it leads to is a zipapp, or a script beside which the
-    package lies.
+    The path is usually a link that an update flips. What it leads to is a launcher beside its archive, an archive
+    itself, or a file in the package.
     """
     path = os.path.realpath(launched)
-    text = _in_archive(path) or _beside(path)
+    text = _in_archive(f"{path}.pyz") or _in_archive(path) or _beside(path)
     for line in text.splitlines():
         if line.startswith(MARK):
             return line.removeprefix(MARK).strip(" \"'") or None
