@@ -39,7 +39,7 @@ def test_an_error_carries_its_words_and_its_repair(kind: type[WaysError]) -> Non
     [
         (errno.ENOSPC, "space"),
         (errno.EDQUOT, "quota"),
-        (errno.EROFS, "XDG_STATE_HOME"),
+        (errno.EROFS, "name another place"),
         (errno.EACCES, "access"),
         (errno.EPERM, "access"),
         (errno.EMFILE, "ulimit"),
