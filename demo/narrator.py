@@ -52,7 +52,8 @@ class Narrator:
     def quote(self, text: str) -> None:
         """Words as they stand somewhere, in full."""
         for line in text.splitlines():
-            self._write(f"     {self._paint(DIM, '|')} {line}")
+            for part in textwrap.wrap(line, self._width - 7, subsequent_indent="  ") or [""]:
+                self._write(f"     {self._paint(DIM, '|')} {part}")
 
     def check(self, what: str, so: bool, instead: object = "") -> None:
         """Say that something is so; raises `NotSoError`, which ends the demo, where it is not."""

@@ -52,7 +52,7 @@ def _start(narrator: Narrator, client: FakeClient) -> None:
     record = client.record()
     narrator.say(f"It runs as process {client.pid} and keeps a record of its session:")
     shown = {name: record[name] for name in ("pid", "sessionId", "status", "version")}
-    narrator.quote("  ".join(f"{name} {value}" for name, value in shown.items()))
+    narrator.quote("\n".join(f"{name:9} {value}" for name, value in shown.items()))
     narrator.check("the record names the process", record["pid"] == client.pid)
 
 
@@ -79,6 +79,8 @@ def _status(narrator: Narrator, client: FakeClient) -> None:
     narrator.check("the session is the one of the record", session["id"] == client.record()["sessionId"], session)
     narrator.check("its process is the client's", session["claude_pid"] == client.pid, session)
     narrator.check("what is not proven is not claimed: the channel is unknown", channel["state"] == "unknown", channel)
+    marker = f"{session['id']}.{client.server_pid}"
+    narrator.check("a marker file says that a server is here", _markers(client) == [marker], _markers(client))
     live = status["modules"]["live"]
     narrator.check(f"modules at work: {', '.join(live)}", "doorbell" in live, status["modules"])
 
@@ -94,7 +96,7 @@ def _event(narrator: Narrator, client: FakeClient, doorbell: str) -> None:
     with open(doorbell, "w", encoding="utf-8") as pipe:
         pipe.write(f"{RING}\n")
     event = client.wait_channel_event()
-    narrator.received(f"notifications/claude/channel: {event.params}")
+    narrator.received("notifications/claude/channel")
     shown = client.wait_shown(lambda shown: shown.kind == "channel")
     narrator.say(f"{shown.at - began:.2f} s later a turn has begun that nobody typed. What the model is given:")
     narrator.quote(shown.texts[0])
@@ -125,8 +127,7 @@ def _end(narrator: Narrator, client: FakeClient) -> None:
     end = client.wait_server_exit()
     narrator.say(f"The client ended its server by {' and '.join(end['signals'])}; it took {end['took_ms']:.0f} ms.")
     narrator.check("the server left by itself, without an error", end["code"] == 0, end)
-    left = [name for _, _, files in os.walk(os.path.join(client.plan.home, ".local")) for name in files]
-    narrator.check("and left nothing behind", left == [], left)
+    narrator.check("and left no marker behind", _markers(client) == [], _markers(client))
 
 
 def _brief(message: dict[str, Any]) -> str:
@@ -142,6 +143,10 @@ def _brief(message: dict[str, Any]) -> str:
     capabilities = result["capabilities"]
     offered = ", ".join([*(name for name in capabilities if name != "experimental"), *capabilities["experimental"]])
     return f"revision {result['protocolVersion']}, {result['serverInfo']['name']} offers {offered}"
+
+
+def _markers(client: FakeClient) -> list[str]:
+    return [name for _, _, files in os.walk(os.path.join(client.plan.home, ".local")) for name in files]
 
 
 def _channel(client: FakeClient) -> dict[str, Any]:

@@ -169,6 +169,16 @@ def test_an_event_queued_before_clear_is_shown_in_the_new_session(tmp_path: Path
         assert "user:channel" in kinds(client.transcript(new))
 
 
+def test_clear_opens_the_new_transcript_at_once_with_rows_of_no_origin(tmp_path: Path) -> None:
+    with FakeClient(tmp_path) as client:
+        assert client.transcript() == []
+        client.clear()
+        rows = [row for row in client.transcript() if row["type"] == "user"]
+        assert len(rows) == 2
+        assert not [row for row in rows if "origin" in row]
+        assert client.record()["updatedAt"] >= client.record()["statusUpdatedAt"]
+
+
 def test_escape_drops_the_turn_and_starts_the_queued_event(tmp_path: Path, toy: Toy) -> None:
     with FakeClient(tmp_path, Plan(server=toy, argv=FLAGGED, turn_ms=None)) as client:
         connected(client).type("work")
@@ -226,6 +236,92 @@ def test_any_line_can_be_appended(tmp_path: Path) -> None:
         client.append_transcript({"type": "compaction"}, '{"half":')
         with open(client.transcript_path(), encoding="utf-8") as file:
             assert file.read() == '{"type":"compaction"}\n{"half":\n'
+
+
+# ---- the Stop hook
+
+
+def hook(body: str) -> tuple[str, ...]:
+    """A hook that runs `body` with its input as `given`, and says nothing when it is asked again."""
+    head = "import json, os, sys, time; given = json.load(sys.stdin); given['stop_hook_active'] and sys.exit()\n"
+    return (sys.executable, "-I", "-S", "-c", head + body)
+
+
+BLOCK = "print(json.dumps({'decision': 'block', 'reason': 'mail for ' + given['session_id']}))"
+CONTEXT = "print(json.dumps({'hookSpecificOutput': {'hookEventName': 'Stop', 'additionalContext': 'some mail'}}))"
+
+
+@pytest.mark.parametrize("version", ["2.1.332", "2.1.285"])
+def test_a_stop_hook_that_blocks_is_shown_twice_in_one_more_request(tmp_path: Path, version: Any) -> None:
+    with FakeClient(tmp_path, Plan(stop_hook=hook(BLOCK), version=version)) as client:
+        client.type("hello")
+        shown = client.wait_shown(lambda shown: shown.kind == "hook")
+        client.wait_status("idle")
+        rows = client.transcript()
+        assert [event["active"] for event in client.events("stop_hook")] == [False, True]
+    assert [f"mail for {client.session_id}" in text for text in shown.texts] == [True, True]
+    feedback = next(
+        row for row in rows if str(row.get("message", {}).get("content")).startswith("Stop hook feedback:\n")
+    )
+    assert "origin" not in feedback
+    assert "hook_blocking_error" in kinds(rows)
+    assert [row["subtype"] for row in rows if row["type"] == "system"] == [
+        "stop_hook_summary",
+        "stop_hook_summary",
+        "turn_duration",
+    ]
+
+
+def test_a_stop_hooks_context_is_shown_once(tmp_path: Path) -> None:
+    with FakeClient(tmp_path, Plan(stop_hook=hook(CONTEXT))) as client:
+        client.type("hello")
+        assert client.wait_shown(lambda shown: shown.kind == "hook").texts == (
+            "Stop hook additional context: some mail",
+        )
+        client.wait_status("idle")
+        assert [name for name in kinds(client.transcript()) if name.startswith("hook")] == [
+            "hook_success",
+            "hook_additional_context",
+        ]
+
+
+@pytest.mark.parametrize("body", ["", "print('plain words')", "print('{}'); sys.exit(1)"])
+def test_a_stop_hook_with_nothing_to_say_ends_the_turn(tmp_path: Path, body: str) -> None:
+    with FakeClient(tmp_path, Plan(stop_hook=hook(body))) as client:
+        client.type("hello")
+        client.wait_status("idle")
+        assert [shown.kind for shown in client.shown] == ["human"]
+
+
+def test_a_stop_hook_that_exits_with_two_blocks_with_its_stderr(tmp_path: Path) -> None:
+    with FakeClient(tmp_path, Plan(stop_hook=hook("sys.stderr.write('not yet'); sys.exit(2)"))) as client:
+        client.type("hello")
+        assert "not yet" in client.wait_shown(lambda shown: shown.kind == "hook").texts[0]
+
+
+def test_an_event_waits_while_a_stop_hook_runs_and_goes_on(tmp_path: Path, toy: Toy) -> None:
+    with FakeClient(tmp_path, Plan(server=toy, argv=FLAGGED, turn_ms=None, stop_hook=hook(CONTEXT))) as client:
+        connected(client).type("work")
+        push(client, "hello")
+        client.finish_turn()
+        client.wait_shown(lambda shown: shown.kind == "hook")
+        client.finish_turn()
+        client.wait_shown(lambda shown: shown.kind == "channel")
+        assert [shown.kind for shown in client.shown] == ["human", "hook", "channel"]
+
+
+def test_escape_while_a_stop_hook_runs_throws_its_words_away(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    slow = hook(f"open({str(gate)!r}).read()\n{BLOCK}")
+    with FakeClient(tmp_path, Plan(stop_hook=slow, turn_ms=None)) as client:
+        client.type("hello")
+        client.finish_turn()
+        with open(gate, "w", encoding="ascii"):
+            client.interrupt()
+        client.wait_status("idle")
+        assert [shown.kind for shown in client.shown] == ["human"]
+        assert client.events("stop_hook") == []
 
 
 # ---- the inbox

@@ -63,7 +63,8 @@ class ChannelEvent:
 class Shown:
     """What the model was given at one moment: the fake's stand-in for an API request.
 
-    `kind` is human, channel, peer (a turn of its own) or tool (a tool's result, with what was absorbed as texts).
+    `kind` is human, channel, peer (a turn of its own), tool (a tool's result, with what was absorbed as texts) or hook
+    (what a Stop hook said: a reason twice, a context once).
     """
 
     kind: str

@@ -97,7 +97,14 @@ class Client:
             plan, pid=os.getpid(), session_id=session_id, socket_path=self._socket_path, clock=time.time
         )
         has_record = not plan.health_check
-        self.turns = Turns(self.loop, plan, session_id, record=self.record if has_record else None, emit=self.emit)
+        self.turns = Turns(
+            self.loop,
+            plan,
+            session_id,
+            record=self.record if has_record else None,
+            emit=self.emit,
+            run_hook=self._run_hook,
+        )
         self._inbox = Inbox(self.loop, self._socket_path, self._take_frame) if messaging else None
         self._gate = Gate(plan.inbox, plan.permission_mode == "bypassPermissions", session_id)
         if has_record:
@@ -201,6 +208,14 @@ class Client:
         """What both kinds of child are told; a health check's session id is thrown away after it."""
         session_id = new_id() if self.plan.health_check else self.turns.session_id
         return {"session_id": session_id, "socket_path": self._socket_path, "token": self._token}
+
+    def _tool_env(self) -> dict[str, str]:
+        return tool_env(self.plan, client_pid=os.getpid(), **self._surroundings())
+
+    def _run_hook(self, stdin: str, done: Callable[[JSON], None]) -> None:
+        """Hooks get a tool's environment and the project dir."""
+        env = {**self._tool_env(), "CLAUDE_PROJECT_DIR": self.plan.project}
+        ToolCommand(self.loop, list(self.plan.stop_hook), env=env, cwd=self.plan.project, done=done, stdin=stdin)
 
     # ---- what comes in
 
@@ -402,8 +417,7 @@ class Client:
 
     def do_spawn(self, answer: Callable[[Any], None], argv: list[str], env: dict[str, str]) -> Any:
         """A command of the model's Bash tool; answered with its status and output when it has ended."""
-        env = {**tool_env(self.plan, client_pid=os.getpid(), **self._surroundings()), **env}
-        ToolCommand(self.loop, argv, env=env, cwd=self.plan.project, done=answer)
+        ToolCommand(self.loop, argv, env={**self._tool_env(), **env}, cwd=self.plan.project, done=answer)
         return answer
 
     def do_exit(self, _answer: Any) -> None:

@@ -55,6 +55,8 @@ class Plan:
     permission_mode: str = "default"
     cache: Literal["5m", "1h"] = "5m"
     """The tier of the usage rows: 5m with an API key, 1h with a subscription."""
+    stop_hook: tuple[str, ...] = ()
+    """Command of a Stop hook: run at the end of each turn, and obeyed where it blocks or adds context."""
     turn_ms: int | None = 20
     """How long a turn lasts; None: until `FakeClient.finish_turn`."""
     transcript_delay_ms: int = 0
@@ -77,7 +79,7 @@ class Plan:
     @classmethod
     def from_json(cls, raw: dict[str, Any]) -> Plan:
         """From the control socket."""
-        return cls(**{**raw, "server": tuple(raw["server"]), "argv": tuple(raw["argv"])})
+        return cls(**{**raw, **{name: tuple(raw[name]) for name in ("server", "argv", "stop_hook")}})
 
     @property
     def plays_channel(self) -> str:

@@ -1,4 +1,4 @@
-"""A command of the model's Bash tool: below a shell below the client, with its output caught.
+"""A command of the model's Bash tool, or of a hook: below a shell below the client, with its output caught.
 
 Owns `ToolCommand`. Must not know why it runs.
 """
@@ -22,8 +22,16 @@ class ToolCommand:
     """Runs at once; `done` gets `code`, `stdout` and `stderr` when the shell has ended."""
 
     def __init__(
-        self, loop: Loop, argv: list[str], *, env: dict[str, str], cwd: str, done: Callable[[Any], None]
+        self,
+        loop: Loop,
+        argv: list[str],
+        *,
+        env: dict[str, str],
+        cwd: str,
+        done: Callable[[Any], None],
+        stdin: str = "",
     ) -> None:
+        """`stdin` must fit into a pipe: a hook's is a few hundred bytes."""
         self._loop = loop
         self._done = done
         self._outputs: dict[str, tuple[int, bytearray]] = {}
@@ -33,16 +41,19 @@ class ToolCommand:
             os.set_blocking(reader, False)
             self._outputs[name] = (reader, bytearray())
             loop.reader(reader, functools.partial(self._read, reader, self._outputs[name][1]))
+        given, giver = os.pipe()
+        os.write(giver, stdin.encode())
+        os.close(giver)
         self._child = subprocess.Popen(
             ["sh", "-c", '"$@"; exit $?', "sh", *argv],
-            stdin=subprocess.DEVNULL,
+            stdin=given,
             stdout=writers["stdout"],
             stderr=writers["stderr"],
             env=env,
             cwd=cwd,
         )
-        for writer in writers.values():
-            os.close(writer)
+        for fd in (given, *writers.values()):
+            os.close(fd)
         loop.when_gone(ProcessHandle(self._child.pid), self._gone)
 
     def _read(self, fd: int, into: bytearray) -> None:

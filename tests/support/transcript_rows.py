@@ -14,9 +14,11 @@ from tests.support.session_files import JSON, iso, milliseconds, new_id
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tests.support.hooks import HookOutput
     from tests.support.plan import Plan
 
 MODEL = "claude-opus-5-5"
+CLEAR = "<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>"
 PEER_FIRST_LINE = "Another Claude session sent a message:"
 PEER_PARAGRAPH = "(Here stands the client's fixed paragraph: from another session, not typed by the person.)"
 
@@ -41,6 +43,11 @@ class Rows:
         self.tokens = 14_000
 
     @property
+    def prompt_id(self) -> str:
+        """The id of the prompt that began this turn, as hooks are told it."""
+        return self._prompt_id
+
+    @property
     def newer(self) -> bool:
         """Whether this is a version with `api-request` rows."""
         return self._plan.version != "2.1.285"
@@ -48,6 +55,26 @@ class Rows:
     def opening(self) -> list[JSON]:
         """Before the first turn of a process."""
         return self._modes()
+
+    def cleared(self) -> list[JSON]:
+        """What `/clear` writes into the new session's transcript, at once: user rows of no origin."""
+        texts = ("<local-command-caveat>(Not sent to the model as a request.)</local-command-caveat>", CLEAR)
+        sources = ("harness", "local") if self.newer else ("", "")
+        rows: list[JSON] = [{"type": "mode", "mode": "normal", "sessionId": self.session_id}]
+        for text, source in zip(texts, sources, strict=True):
+            meta = {"isMeta": True} if text != CLEAR else {}
+            newer = {"rowSource": source} if source else {}
+            message = {"role": "user", "content": text}
+            rows.append(self._row({"type": "user", "message": message, **meta, **newer, **self._stamp()}))
+        command = {
+            "type": "system",
+            "subtype": "local_command",
+            "content": "<local-command-stdout></local-command-stdout>",
+            "level": "info",
+            **self._stamp(),
+            "isMeta": False,
+        }
+        return [*rows, self._row(command)]
 
     def typed(self, text: str) -> list[JSON]:
         """A prompt that a person typed."""
@@ -129,19 +156,7 @@ class Rows:
             "isMeta": True,
         }
         sender = "from another session" if origin["kind"] == "peer" else f"from {origin.get('server')}"
-        rendered = f"<system-reminder>\nA message arrived {sender} mid-turn:\n{text}\n</system-reminder>"
-        return [
-            self._row(
-                {
-                    "attachment": attachment,
-                    "type": "attachment",
-                    **stamp,
-                    "rendered": [{"content": rendered}],
-                    "renderedRole": "system",
-                    "session_id": self.session_id,
-                }
-            )
-        ]
+        return [self._attachment(attachment, f"A message arrived {sender} mid-turn:\n{text}", stamp)]
 
     def api_request(self) -> list[JSON]:
         """The start of a main-thread request; only newer clients write it."""
@@ -244,6 +259,60 @@ class Rows:
             *self._modes(),
         ]
 
+    def stop_hook(self, output: HookOutput, command: str, took: float) -> list[JSON]:
+        """What a Stop hook said: where it blocked, the text stands in two rows, and both go to the model."""
+        use = {"toolUseID": new_id()}
+        about = {"hookName": "Stop", **use, "hookEvent": "Stop"}
+        rows = []
+        if output.blocks:
+            newer: JSON = {"rowSource": "hook", "hookText": True} if self.newer else {}
+            content = f"Stop hook feedback:\n{output.reason}"
+            message = {"role": "user", "content": content}
+            rows.append(
+                self._row(
+                    {
+                        "promptId": self._prompt_id,
+                        "type": "user",
+                        "message": message,
+                        "isMeta": True,
+                        **newer,
+                        **self._stamp(),
+                        "session_id": self.session_id,
+                    }
+                )
+            )
+            error = {"blockingError": output.reason, "command": command}
+            rendered = f'Stop hook blocking error from command: "{command}": {output.reason}'
+            rows.append(self._attachment({"type": "hook_blocking_error", **about, "blockingError": error}, rendered))
+        elif output.context:
+            success = {
+                "type": "hook_success",
+                **about,
+                "content": "",
+                "stdout": output.stdout,
+                "stderr": "",
+                "exitCode": 0,
+                "command": command,
+                "durationMs": int(took * 1000),
+            }
+            rows.append(self._attachment(success))
+            context = {"type": "hook_additional_context", "content": [output.context], **about}
+            rows.append(self._attachment(context, f"Stop hook additional context: {output.context}"))
+        summary = {
+            "type": "system",
+            "subtype": "stop_hook_summary",
+            "hookCount": 1,
+            "hookInfos": [{"command": command}],
+            "hookErrors": [output.reason] if output.blocks else [],
+            "hookAdditionalContext": [output.context] if output.context and not output.blocks else [],
+            "preventedContinuation": False,
+            "stopReason": "",
+            "hasOutput": bool(output.stdout),
+            "level": "suggestion",
+        }
+        rows.append(self._row({**summary, **self._stamp(), **use, "session_id": self.session_id}))
+        return rows
+
     def interrupted(self) -> list[JSON]:
         """Escape pressed by the operator: no origin, and yet the operator."""
         content = [{"type": "text", "text": "[Request interrupted by user]"}]
@@ -270,6 +339,14 @@ class Rows:
     def _queue(self, operation: str, **fields: Any) -> JSON:
         head = {"type": "queue-operation", "operation": operation, "timestamp": iso(self._clock())}
         return {**head, "sessionId": self.session_id, **fields}
+
+    def _attachment(self, attachment: JSON, rendered: str = "", stamp: JSON | None = None) -> JSON:
+        shown: JSON = {}
+        if rendered:
+            text = f"<system-reminder>\n{rendered}\n</system-reminder>"
+            shown = {"rendered": [{"content": text}], "renderedRole": "system"}
+        fields = {"attachment": attachment, "type": "attachment", **(stamp or self._stamp())}
+        return self._row({**fields, **shown, "session_id": self.session_id})
 
     def _row(self, fields: JSON) -> JSON:
         row = {

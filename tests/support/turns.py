@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tests.support.hooks import read_output
 from tests.support.session_files import append_line, compact, history_row, new_id, transcript_path
 from tests.support.transcript_rows import Rows, as_shown
 
@@ -57,6 +58,7 @@ class Turns:
         *,
         record: SessionRecord | None,
         emit: Callable[..., None],
+        run_hook: Callable[[str, Callable[[JSON], None]], None],
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.session_id = session_id
@@ -66,12 +68,15 @@ class Turns:
         self._plan = plan
         self._record = record
         self._emit = emit
+        self._run_hook = run_hook
         self._clock = clock
         self._rows = Rows(plan, session_id, clock)
         self._opened = False
         self._turn_since: float | None = None
         self._turn_timer: Timer | None = None
         self._dequeue_timer: Timer | None = None
+        self._hook: object | None = None
+        self._continued = False
         self._dialog: str | None = None
         self._shell = False
         self._last_typed: str | None = None
@@ -120,14 +125,59 @@ class Turns:
             self._begin([item])
 
     def finish(self, answer: str = "ok") -> None:
-        """The turn ends with this answer; what waited starts the next."""
-        if self._turn_since is None:
+        """The model has said this and stops; a Stop hook may let it go on. What waited starts the next turn."""
+        if self._turn_since is None or self._hook is not None:
             return
         if self._turn_timer:
             self._turn_timer.cancel()
         self._say([{"type": "text", "text": answer}], "end_turn")
-        self._write(self._rows.turn_end(time.monotonic() - self._turn_since))
+        if self._plan.stop_hook:
+            self._run_stop_hook(answer)
+        else:
+            self._end_turn()
+
+    def _run_stop_hook(self, answer: str) -> None:
+        said: JSON = {
+            "session_id": self.session_id,
+            "transcript_path": transcript_path(self._plan, self.session_id),
+            "cwd": self._plan.project,
+            "prompt_id": self._rows.prompt_id,
+            "permission_mode": self._plan.permission_mode,
+            "effort": {"level": "medium"},
+            "hook_event_name": "Stop",
+            "stop_hook_active": self._continued,
+            "last_assistant_message": answer,
+            "background_tasks": [],
+            "session_crons": [],
+        }
+        began = time.monotonic()
+        ours = self._hook = object()
+
+        def done(result: JSON) -> None:
+            if self._hook is not ours:
+                return  # Escape came first: what the hook said is thrown away
+            self._hook = None
+            output = read_output(result["code"], result["stdout"], result["stderr"])
+            command = " ".join(self._plan.stop_hook)
+            self._write(self._rows.stop_hook(output, command, time.monotonic() - began))
+            self._emit("stop_hook", stdout=result["stdout"], code=result["code"], active=said["stop_hook_active"])
+            if output.shown:
+                self._continued = True
+                self._give("hook", list(output.shown))
+                self._time_turn()
+            else:
+                self._end_turn()
+
+        self._run_hook(compact(said), done)
+
+    def _end_turn(self) -> None:
+        self._write(self._rows.turn_end(time.monotonic() - (self._turn_since or 0.0)))
+        self._leave_turn()
+
+    def _leave_turn(self) -> None:
         self._turn_since = None
+        self._hook = None
+        self._continued = False
         self._show_status()
         self._look_at_queue()
 
@@ -139,9 +189,7 @@ class Turns:
             self._turn_timer.cancel()
         self.open_tools.clear()
         self._write(self._rows.interrupted())
-        self._turn_since = None
-        self._show_status()
-        self._look_at_queue()
+        self._leave_turn()
 
     def begin_tool(self, name: str, arguments: JSON) -> str:
         """The model calls a tool: its id. The turn goes on until the tool has answered."""
@@ -192,11 +240,12 @@ class Turns:
         self._history("/clear")
         self.session_id = new_id()
         self._rows = Rows(self._plan, self.session_id, self._clock)
-        self._opened = False
+        self._opened = True
         self._last_typed = None
         if self._record:
             self._record.change(sessionId=self.session_id)
             self._record.write()
+        self._write(self._rows.cleared())
         return self.session_id
 
     def note_history(self, text: str) -> None:
