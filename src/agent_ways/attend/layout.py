@@ -47,14 +47,20 @@ def archive(root: str) -> str:
     return os.path.join(root, "archive")
 
 
-def rooms(root: str) -> str:
-    """The folder of all rooms' histories."""
-    return os.path.join(root, "rooms")
+_HISTORIES = {"sent.": "sent", "thread.": "threads"}
+
+
+def histories(root: str) -> tuple[tuple[str, str], ...]:
+    """The folders of histories, and what stands before the names in them as a room's name."""
+    return (os.path.join(root, "rooms"), ""), *((os.path.join(root, at), kind) for kind, at in _HISTORIES.items())
 
 
 def room(root: str, name: str, day: str = "") -> str:
     """A room's history: one empty file per signal, divided by day."""
-    return os.path.join(root, "rooms", name, day) if day else os.path.join(root, "rooms", name)
+    kind, dot, rest = name.partition(".")
+    parent = _HISTORIES.get(kind + dot)
+    path = os.path.join(root, parent, rest) if parent else os.path.join(root, "rooms", name)
+    return os.path.join(path, day) if day else path
 
 
 def tray(root: str, name: str) -> str:
