@@ -366,7 +366,7 @@ def _complete(root: str, plan: Plan) -> Plan:
     config_dir = plan.config_dir or plan.env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
     for folder in (home, project, config_dir):
         os.makedirs(folder, exist_ok=True)
-    socket_dir = plan.socket_dir or tempfile.mkdtemp(prefix="cc-", dir="/tmp")
+    socket_dir = tempfile.mkdtemp(prefix="cc-", dir=plan.socket_dir or "/tmp")
     env = {
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": home,

@@ -12,6 +12,7 @@ import functools
 import json
 import os
 import secrets
+import shutil
 import signal
 import socket
 import sys
@@ -88,6 +89,7 @@ class Client:
         self._partial = b""
         self._servers: dict[str, ServerChild] = {}
         self._ending = False
+        self._orphaned = False
         self._held: list[Message] = []
         self._token = secrets.token_hex(16)
         session_id = plan.resume or plan.session_id or new_id()
@@ -179,6 +181,8 @@ class Client:
             self._inbox = None
         if not self.plan.health_check:
             self.record.remove()
+        if self._orphaned:
+            shutil.rmtree(self.plan.socket_dir, ignore_errors=True)  # its owner died before it could
         self.emit("ended")
         self._control.settimeout(2)
         self._out.drain()
@@ -259,6 +263,7 @@ class Client:
             data = b""
         if not data:
             self.loop.forget(self._control.fileno())
+            self._orphaned = True
             self._end()
             return
         *lines, self._partial = (self._partial + data).split(b"\n")

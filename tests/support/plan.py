@@ -67,6 +67,7 @@ class Plan:
     config_dir: str = ""
     project: str = ""
     socket_dir: str = ""
+    """Where the inbox's private folder is made; /tmp if not named: a socket's path has at most 103 bytes."""
     env: dict[str, str] = field(default_factory=dict)
     """Added to the client's environment, which is otherwise a plain one of PATH, HOME, LANG and the like."""
     python: str = sys.executable

@@ -59,7 +59,7 @@ class ToolCommand:
     def _read(self, fd: int, into: bytearray) -> None:
         try:
             while data := os.read(fd, 65536):
-                into += data
+                into.extend(data)
         except BlockingIOError:
             return
         self._loop.reader(fd, None)

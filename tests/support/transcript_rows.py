@@ -172,7 +172,6 @@ class Rows:
                 "timestamp": iso(self._clock()),
                 "version": self._plan.version,
                 "querySource": "repl_main_thread",
-                "params": {"model": MODEL, "max_tokens": 128000},
                 "cacheControl": [{"path": ["system", 0], "value": control}],
             }
         ]
