@@ -30,6 +30,7 @@ def world(
         pid=os.getpid() if pid is None else pid,
         version="1.2.3",
         installed_version=lambda: None,
+        conduits=(),
         anchor=lambda: anchor,
         report=lambda: report or Report(live=(), failed=()),
         **edges,

@@ -68,6 +68,11 @@ class Host:
                 self._silence(name)
                 del self._modules[name]
 
+    def open(self) -> None:
+        """Pushed events reach the client from now on."""
+        for name, module in tuple(self._modules.items()):
+            self._event(name, module.open)
+
     def call(self, tool: str, arguments: dict[str, Any]) -> str:
         """Run one tool; its result as JSON text, whatever happens in it."""
         name = tool.partition("_")[0]

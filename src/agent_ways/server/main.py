@@ -15,6 +15,8 @@ from agent_ways.base import paths
 from agent_ways.base.errors import StateError
 from agent_ways.base.process import process_table, this_process
 from agent_ways.server import installed
+from agent_ways.server.conduits.channel import Channel
+from agent_ways.server.conduits.inbox_socket import InboxSocket
 from agent_ways.server.host import Host
 from agent_ways.server.module import World
 from agent_ways.server.pipes import Writer, claim
@@ -58,6 +60,7 @@ def serve(registry: Iterable[Entry] = REGISTRY, surface: Iterable[tuple[str, str
         wall=time.time,
         monotonic=time.monotonic,
         version=__version__,
+        conduits=(Channel(lambda line: server.send(line)), InboxSocket(pid)),  # noqa: PLW0108 - made before the server
         installed_version=lambda: installed.version(sys.argv[0]),
         anchor=lambda: session.claude,
         report=lambda: host.report(),  # noqa: PLW0108 - the host is made with this world

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, Final, Protocol
 
     from agent_ways.base.process import Process, ProcessTable
+    from agent_ways.server.conduits import Conduit
     from agent_ways.server.tools import Tool
 
     class Host(Protocol):
@@ -48,9 +49,24 @@ if TYPE_CHECKING:
 
 
 class World(Value):
-    """The edges that a module may use, and what the server says of itself."""
+    """The edges that a module may use, and what the server says of itself.
 
-    __slots__ = ("anchor", "env", "installed_version", "monotonic", "pid", "report", "table", "version", "wall")
+    `conduits` are those that push, the one to be tried first at first. `anchor` is the Claude process that was found
+    when the handshake ended.
+    """
+
+    __slots__ = (
+        "anchor",
+        "conduits",
+        "env",
+        "installed_version",
+        "monotonic",
+        "pid",
+        "report",
+        "table",
+        "version",
+        "wall",
+    )
 
     def __init__(
         self,
@@ -62,6 +78,7 @@ class World(Value):
         monotonic: Callable[[], float],
         version: str,
         installed_version: Callable[[], str | None],
+        conduits: tuple[Conduit, ...],
         anchor: Callable[[], Process | None],
         report: Callable[[], Report],
     ) -> None:
@@ -72,6 +89,7 @@ class World(Value):
         self.monotonic: Final = monotonic
         self.version: Final = version
         self.installed_version: Final = installed_version
+        self.conduits: Final = conduits
         self.anchor: Final = anchor
         self.report: Final = report
 
@@ -105,3 +123,6 @@ class Module:
 
     def start(self, host: Host) -> None:
         """The client has ended its handshake: event sources may begin."""
+
+    def open(self) -> None:
+        """Events may leave from now on: a second has passed since the tools were listed first."""

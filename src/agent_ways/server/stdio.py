@@ -53,7 +53,8 @@ class Server:
         self._marker: Final = marker
         self._poll: Final = select.poll()
         self._registered: dict[int, int] = {}
-        self._listed_at: float | None = None
+        self._open_at: float | None = None
+        self._opened = False
         self._held: list[bytes] = []
         self._look_at: float | None = None
 
@@ -62,8 +63,12 @@ class Server:
         line = channel_event(content, meta)
         if self._session.session is None:
             return False
-        self._held.append(line)
+        self.send(line)
         return True
+
+    def send(self, line: bytes) -> None:
+        """Write a line of ours, not before the client listens."""
+        self._held.append(line)
 
     def run(self) -> NoReturn:
         """Serve until the client is gone; exits the process with 0."""
@@ -89,7 +94,7 @@ class Server:
 
     def _loop(self) -> None:
         while True:
-            self._release_held()
+            self._release()
             self._writer.flush()
             ready = self._wait()
             if self._session.end_fd in ready or not self._look():
@@ -129,17 +134,23 @@ class Server:
         elif isinstance(event, Cancelled):
             self._writer.cancel(event.id)
         elif isinstance(event, Listed):
-            self._listed_at = time.monotonic()
+            if self._open_at is None:
+                self._open_at = time.monotonic() + QUIET_AFTER_LIST
         elif isinstance(event, Initialized):
             self._writer.flush()
             self._about_the_session(self._session.resolve)
             self._host.start()
 
-    def _release_held(self) -> None:
-        if self._held and self._listed_at is not None and time.monotonic() >= self._listed_at + QUIET_AFTER_LIST:
-            for line in self._held:
-                self._writer.put(None, line)
-            self._held.clear()
+    def _release(self) -> None:
+        """Once the client listens, let events out."""
+        if self._open_at is None or time.monotonic() < self._open_at:
+            return
+        if not self._opened:
+            self._opened = True
+            self._host.open()
+        for line in self._held:
+            self._writer.put(None, line)
+        self._held.clear()
 
     def _look(self) -> bool:
         """Where the system does not tell of changes: look when it is time; False once Claude is gone."""
@@ -168,8 +179,8 @@ class Server:
         wanted[self._writer.fd] = select.POLLOUT if self._writer.pending else 0
         self._register(wanted)
         times = [when for when in (self._host.next_time(), self._look_at) if when is not None]
-        if self._held and self._listed_at is not None:
-            times.append(self._listed_at + QUIET_AFTER_LIST)
+        if not self._opened and self._open_at is not None:
+            times.append(self._open_at)
         timeout = max(0.0, min(times) - time.monotonic()) * 1000 + 1 if times else None
         ready = self._poll.poll(timeout)
         for fd, state in ready:

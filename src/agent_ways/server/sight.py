@@ -1,0 +1,43 @@
+"""One fresh look at the session from inside its server: who it is, and what a conduit needs to know of it.
+
+Owns how the two are gathered from a world's edges. Must not keep anything, nor judge.
+"""
+
+from __future__ import annotations
+
+from agent_ways.claude import transcript
+from agent_ways.claude.identity import identify
+from agent_ways.server.conduits import View
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agent_ways.claude.identity import Identity
+    from agent_ways.claude.records import SessionRecord
+    from agent_ways.claude.transcript import Row
+    from agent_ways.server.module import World
+
+
+def identity(world: World) -> Identity:
+    """Who we are now. Raises `StateError` where there is no home directory to look in."""
+    return identify(world.env, world.table, world.pid, anchor=world.anchor())
+
+
+def view(world: World, record: SessionRecord, config_dir: str) -> View:
+    """What a conduit may look at."""
+    return View(
+        record=record,
+        config_dir=config_dir,
+        argv=world.table.argv(record.pid),
+        env=world.env,
+        rows=lambda: rows_of_this_run(config_dir, record),
+    )
+
+
+def rows_of_this_run(config_dir: str, record: SessionRecord) -> Iterable[Row]:
+    """The transcript's rows since this client process started: a resumed one also holds those of earlier runs."""
+    path = transcript.find(config_dir, record.session)
+    if path is None or record.started_at is None:
+        return []
+    return [row for row in transcript.tail(path) if row.at is not None and row.at >= record.started_at]
