@@ -22,10 +22,11 @@ from tests.bench import table
 from tests.bench.cache import Cache, UnavailableError, clean_environment
 from tests.bench.calls import Caller
 from tests.bench.figures import BARE, verdicts
-from tests.bench.measures import FULL, QUICK, Bench
+from tests.bench.measures import FULL, PIPELINED_EVERY, QUICK, Bench
 from tests.bench.rows import HERE, Machine, available
 from tests.support.plan import Plan
-from tests.support.session_files import SessionRecord, new_id
+from tests.support.session_files import new_id
+from tests.support.session_record import SessionRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
         bench.run()
         bench.results[BARE]["left_behind"] = len(list(_left_behind(scratch)))
     results = {row.key: bench.results[row.key] for row in bench.measured} | {BARE: bench.results[BARE]}
-    calls = size.blocks * size.calls + (size.blocks + 1) // 2 * size.pipelined
+    calls = size.blocks * size.calls + -(-size.blocks // PIPELINED_EVERY) * size.pipelined
     sys.stdout.write(
         f"\nPython {sys.version.split()[0]} at {machine.python}, {os.cpu_count()} processors, "
         f"{size.rounds} rounds, {size.blocks * size.calls:,} calls one by one and {calls:,} in all by {caller.words}, "

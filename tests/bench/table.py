@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 LINES = (
     ("init_ms", "start to initialize-answer, ms", "{:.1f}"),
+    ("init_least_ms", "the same, least of all rounds", "{:.1f}"),
     ("tool_ms", "start to first tool answer, ms", "{:.1f}"),
     ("exit_ms", "end of input to exit, ms", "{:.1f}"),
     ("pss_mb", "PSS, one copy, MB", "{:.1f}"),
@@ -26,6 +27,7 @@ LINES = (
     ("wakeups", "wake-ups per second at rest", "{:.2f}"),
     ("idle_cpu_ms", "processor ms per second at rest", "{:.3f}"),
     ("p50_us", "tool call p50, us", "{:.0f}"),
+    ("p50_least_us", "the same, least of all blocks", "{:.0f}"),
     ("p99_us", "tool call p99, us", "{:.0f}"),
     ("cpu_us", "processor time per call, us", "{:.0f}"),
     ("piped", "pipelined calls per second", "{:,.0f}"),
