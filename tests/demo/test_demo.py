@@ -19,6 +19,17 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 COMMAND = [sys.executable, "-s", "-m", "demo"]
 
 
+BOAST = """
+class Boaster(Ways):
+    def call(self, tool, arguments):
+        result = super().call(tool, arguments)
+        result["conduits"]["channel"]["state"] = "yes"
+        return result
+
+Ways = Boaster
+"""
+
+
 def run(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
     base = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
     return subprocess.run(
@@ -64,10 +75,7 @@ def test_a_claim_that_is_not_so_ends_it_with_an_error(tmp_path: Path) -> None:
     package = tmp_path / "src"
     shutil.copytree(os.path.join(ROOT, "src"), package, ignore=shutil.ignore_patterns("__pycache__"))
     module = package / "agent_ways" / "server" / "modules" / "ways.py"
-    boast = 'return _conduit("unknown", intent.reason'
-    text = module.read_text()
-    assert boast in text
-    module.write_text(text.replace(boast, 'return _conduit("yes", intent.reason'))
+    module.write_text(f"{module.read_text()}\n{BOAST}")
     done = run("--package", str(package))
     assert done.returncode == 1
     assert "NOT SO what is not proven is not claimed" in done.stdout
