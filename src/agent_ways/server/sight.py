@@ -24,6 +24,15 @@ def identity(world: World) -> Identity:
     return identify(world.env, world.table, world.pid, anchor=world.anchor())
 
 
+def is_own(world: World, record: SessionRecord) -> bool:
+    """Whether this is that session's own server, which may push, register and be present there.
+
+    Not in a session of `-p` or an SDK (ID-5), and not where the session's own Bash tool or a hook started us, which the
+    client gives its pid.
+    """
+    return not record.is_sdk and world.env.get("CLAUDE_PID") != str(record.pid)
+
+
 def view(world: World, record: SessionRecord, config_dir: str) -> View:
     """What a conduit may look at."""
     return View(
