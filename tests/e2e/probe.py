@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import zipfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,15 @@ if TYPE_CHECKING:
     from tests.e2e.lab import Lab
 
 SCRIPT = os.path.join(REPOSITORY, "tests", "support", "probe_server.py")
+
+
+def archive_of(ways_mcp: str) -> str:
+    """The zipapp that the product's executable is, or that lies beside the launcher which it leads to."""
+    path = os.path.realpath(ways_mcp)
+    for archive in (path, f"{path}.pyz"):
+        if zipfile.is_zipfile(archive):
+            return archive
+    raise AssertionError(f"neither {path} nor {path}.pyz is a zipapp: the probe has no package to serve")
 
 
 @dataclass
@@ -31,7 +41,7 @@ class Probe:
         """Register the probe as agent-ways, serving the code of the product under test."""
         folder = os.path.join(lab.home.root, "events")
         os.mkdir(folder)
-        lab.register(sys.executable, "-I", "-S", SCRIPT, PROBE_PACKAGE=ways_mcp, PROBE_DROP=folder)
+        lab.register(sys.executable, "-I", "-S", SCRIPT, PROBE_PACKAGE=archive_of(ways_mcp), PROBE_DROP=folder)
         return cls(folder)
 
     def push(self, content: str, **meta: str) -> None:
