@@ -355,12 +355,12 @@ def reply_to(session: str, directory: Directory) -> Recipient:
 
 
 def near_matches(word: str, known: Iterable[str], most: int = 3) -> list[str]:
-    """The words of `known` that are at most a third of their length away from `word`, or begin with it; best first."""
+    """The words of `known` that are at most half their length away from `word`, or begin with it; best first."""
     folded = word.lower()
     found = []
     for other in dict.fromkeys(known):
         far = 0 if other.lower().startswith(folded) else _distance(folded, other.lower())
-        if far <= max(1, len(other) // 3):
+        if far <= len(other) // 2:
             found.append((far, other))
     return [other for _, other in sorted(found)[:most]]
 

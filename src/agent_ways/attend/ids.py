@@ -116,4 +116,5 @@ def _lock_briefly(fd: int, monotonic: Callable[[], float]) -> None:
 
 def _mark(fd: int) -> int:
     data = os.pread(fd, _DIGITS + 1, 0)
-    return int(data) if len(data) == _DIGITS + 1 and data[:-1].isdigit() else 0
+    whole = len(data) == _DIGITS + 1 and data[:-1].isdigit() and data[-1:] == b"\n"
+    return int(data) if whole and int(data) < 1 << 5 * _TIME else 0

@@ -210,7 +210,7 @@ def register(bus: Bus, identity: Identity, reason: str = "") -> Instance:
         known, others = _choose(bus, everyone, record, client)
         for other in others:
             _give_up(bus, other, record, client)
-            everyone = [one for one in everyone if one.key != other.key]
+        everyone = read_all(bus) if others else everyone
         made = known or _new(bus, record, everyone)
         made = _brought_up(bus, made, everyone, record=record, client=client, reason=reason)
         for earlier in made.sessions[:-1]:

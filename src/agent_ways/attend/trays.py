@@ -63,8 +63,9 @@ def waiting(root: str, tray: str, held: bool = False) -> list[Slip]:
         name = todo.pop()
         done.add(name)
         for entry in _names(_folder(root, name, False)):
-            if entry.startswith(_AFTER) and entry[len(_AFTER) :] not in done:
-                todo.append(entry[len(_AFTER) :])
+            earlier = entry.removeprefix(_AFTER)
+            if entry.startswith(_AFTER) and earlier not in done and earlier[:1] not in ("", "."):
+                todo.append(earlier)
             elif not held:
                 _add(found, name, entry, held)
         if held:
