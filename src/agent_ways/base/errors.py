@@ -77,7 +77,7 @@ def state_error(doing: str, path: str, error: OSError) -> StateError:
     hints = {
         errno.ENOSPC: "Free some space on that disk, then run it again; nothing was changed.",
         errno.EDQUOT: "Your disk quota is used up; free some space, then run it again.",
-        errno.EROFS: "That file system is read-only; make it writable, or name another place (docs/reference/environment.md).",
+        errno.EROFS: "That file system is read-only; name another place (docs/reference/environment.md).",
         errno.EACCES: f"Give yourself access to {path}, or name another place (docs/reference/environment.md).",
         errno.EPERM: f"Give yourself access to {path}, or name another place (docs/reference/environment.md).",
         errno.EMFILE: "This process has too many files open; raise `ulimit -n` or end what leaks them.",

@@ -291,7 +291,7 @@ class _Look:
 
     __slots__ = ("instance", "manager", "opened", "rows", "session", "waiting")
 
-    def __init__(  # noqa: PLR0917 - the parts of a look, each once
+    def __init__(
         self,
         manager: OpenLedger,
         opened: Ledger,

@@ -42,7 +42,7 @@ LAST_FLUSH = 0.05
 class Server:
     """One connection, from the first byte to `os._exit`."""
 
-    def __init__(  # noqa: PLR0917 - the parts of a server, each once
+    def __init__(
         self, stdin: int, writer: Writer, protocol: Protocol, host: Host, session: OwnSession, marker: Marker | None
     ) -> None:
         self._stdin: Final = stdin

@@ -57,7 +57,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     def __init__(self, hosts: frozenset[str], schemes: tuple[str, ...]) -> None:
         self._hosts, self._schemes = hosts, schemes
 
-    def http_error_302(  # noqa: PLR0917 - the standard library's signature
+    def http_error_302(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: http.client.HTTPMessage
     ) -> _UrlopenRet | None:
         # Judged before the standard library sees it, which would follow to ftp and word what it does not follow itself.
