@@ -116,6 +116,7 @@ class _Run:
         self.bus.step("tidy:archive")
         try:
             os.rename(layout.signal(self.root, day, signal_id), os.path.join(folder, signal_id + ".json"))
+            os.utime(folder, (self.now, self.now))  # by this clock, not by a file server's
         except FileNotFoundError:
             pass
 

@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent_ways.attend import inbox, intake, seen
+from agent_ways.attend.inbox import Filter, Item, Viewer
+from agent_ways.base.errors import UsageError
+from tests.attend.world import WEB, A, B, C
+
+if TYPE_CHECKING:
+    from agent_ways.attend.instances import Instance
+    from tests.attend.world import World
+
+
+def listed(world: World, who: Instance | None, chosen: Filter | None = None, limit: int = 25) -> list[str]:
+    page = inbox.listing(world.bus, Viewer(world.bus, who), chosen or Filter(), limit)
+    return [item.signal.body for item in page.items]
+
+
+@pytest.mark.demand("ATT-3")
+def test_an_inbox_is_mail_and_joined_rooms_newest_first_without_one_s_own(world: World) -> None:
+    one, other = world.session(100, A), world.session(200, B)
+    intake.join(world.bus, other, "deploy")
+    world.send(one, "to everybody")
+    world.send(one, "to deploy", "#deploy")
+    world.send(one, "to you", B)
+    world.send(other, "my own", A)
+    assert listed(world, other) == ["to you", "to deploy", "to everybody"]
+    assert listed(world, one) == ["my own"]
+    assert listed(world, None) == ["to deploy", "to everybody"]
+
+
+@pytest.mark.demand("ATT-3")
+def test_an_inbox_pages_by_the_id_to_go_on_from(world: World) -> None:
+    who = world.session(100, A)
+    for number in range(7):
+        world.send(None, str(number), A)
+    pages, before = [], None
+    for _ in range(4):
+        page = inbox.listing(world.bus, Viewer(world.bus, who), Filter(), 3, before)
+        pages.append([item.signal.body for item in page.items])
+        assert page.total == 7
+        before = page.next
+        if before is None:
+            break
+    assert pages == [["6", "5", "4"], ["3", "2", "1"], ["0"]]
+
+
+@pytest.mark.demand("ATT-3")
+def test_filters_narrow_by_room_sender_age_and_text(world: World) -> None:
+    one, other = world.session(100, A), world.session(200, B)
+    world.send(None, "Straße gesperrt", B)
+    world.clock.advance(60)
+    world.send(one, "from a session", B)
+    world.send(one, "to all")
+    assert listed(world, other, Filter(room="direct")) == ["from a session", "Straße gesperrt"]
+    assert listed(world, other, Filter(room="open")) == ["to all"]
+    assert listed(world, other, Filter(sender="PERS")) == ["Straße gesperrt"]
+    assert listed(world, other, Filter(sender=one.name)) == ["to all", "from a session"]
+    assert listed(world, other, Filter(sender=A[:4])) == ["to all", "from a session"]
+    assert listed(world, other, Filter(text="STRASSE")) == ["Straße gesperrt"]
+    assert listed(world, other, Filter(since=world.bus.now_ms() - 1000)) == ["to all", "from a session"]
+    page = inbox.listing(world.bus, Viewer(world.bus, other), Filter(text="s"), 1)
+    assert page.total == 3 - 1
+    assert page.next == page.items[0].signal.id
+
+
+@pytest.mark.demand("ATT-3", "CON-1")
+def test_each_signal_has_its_state_and_proof_and_reading_changes_nothing(world: World) -> None:
+    who = world.session(100, A)
+    marked, claimed, queued = (world.send(None, text, A).signal for text in ("marked", "claimed", "queued"))
+    world.claim(who)
+    seen.mark(world.bus, who.key, {marked.id: {"kind": "channel", "session": A, "at": None}})
+    latest = world.send(None, "latest", A).signal
+    before = world.tree(but=())
+    page = inbox.listing(world.bus, Viewer(world.bus, who), Filter())
+    states = {item.signal.id: item.state for item in page.items}
+    assert states == {marked.id: "seen", claimed.id: "pushed", queued.id: "pushed", latest.id: "queued"}
+    assert listed(world, who, Filter(unseen=True)) == ["latest", "queued", "claimed"]
+    assert inbox.unseen(world.bus, A) == 4
+    inbox.receipts(world.bus, marked)
+    inbox.thread(world.bus, Viewer(world.bus, who), marked.id)
+    inbox.search(world.bus, Viewer(world.bus, None), Filter(text="l"))
+    assert world.tree(but=()) == before
+    item = inbox.show(world.bus, Viewer(world.bus, who), marked.id)
+    assert isinstance(item, Item)
+    assert item.to_json() | {"at": ""} == {
+        **marked.to_json(),
+        "at": "",
+        "state": "seen",
+        "proof": {"kind": "channel", "session": A, "at": None},
+    }
+
+
+@pytest.mark.demand("ATT-3")
+def test_a_thread_is_the_whole_talk_oldest_first_whoever_looks(world: World) -> None:
+    one, other = world.session(100, A), world.session(200, B)
+    first = world.send(one, "question", B).signal
+    second = world.reply(other, "answer", first.id).signal
+    third = world.reply(one, "thanks", second.id).signal
+    world.send(one, "something else", B)
+    assert (second.thread, third.thread, third.re) == (first.id, first.id, second.id)
+    for start in (first, second, third):
+        page = inbox.thread(world.bus, Viewer(world.bus, one), start.id)
+        assert [item.signal.body for item in page.items] == ["question", "answer", "thanks"]
+
+
+@pytest.mark.demand("ATT-3")
+def test_search_finds_one_s_own_and_the_person_s_everything(world: World) -> None:
+    one, other, third = world.session(100, A), world.session(200, B), world.session(300, C, "/p/x")
+    world.send(one, "needle between two", B)
+    needle = Filter(text="needle")
+
+    def found(who: Instance | None) -> list[str]:
+        return [item.signal.body for item in inbox.search(world.bus, Viewer(world.bus, who), needle).items]
+
+    assert found(one) == found(other) == found(None) == ["needle between two"]
+    assert found(third) == []
+
+
+@pytest.mark.demand("ATT-2")
+def test_the_person_s_mail_is_read_on_the_terminal(world: World) -> None:
+    one = world.session(100, A)
+    sent = world.send(one, "please look", "operator").signal
+    page = inbox.listing(world.bus, Viewer(world.bus, None), Filter())
+    assert [item.state for item in page.items] == ["queued"]
+    inbox.read_by_operator(world.bus, page.items)
+    (item,) = inbox.listing(world.bus, Viewer(world.bus, None), Filter()).items
+    assert (item.state, item.proof and item.proof["kind"]) == ("seen", "terminal")
+    assert inbox.receipts(world.bus, sent) == [
+        {"session": "operator", "name": "operator", "state": "seen", "proof": item.proof}
+    ]
+    before = world.tree(but=())
+    inbox.read_by_operator(world.bus, page.items)
+    assert world.tree(but=()) == before
+
+
+@pytest.mark.demand("CON-1")
+def test_receipts_say_what_became_of_a_signal_for_each_recipient(world: World) -> None:
+    one, other = world.session(100, A), world.session(200, B)
+    world.client(300, C)
+    sent = world.send(None, "all of you", A, B, C).signal
+    world.claim(one)
+    seen.mark(world.bus, other.key, {sent.id: {"kind": "hook", "session": B, "at": None}})
+    found = {one["session"]: one["state"] for one in inbox.receipts(world.bus, sent)}
+    assert found == {A: "pushed", B: "seen", C: "queued"}
+
+
+@pytest.mark.demand("ATT-5")
+def test_a_reply_reaches_the_right_one_of_two_sessions_in_one_directory_also_after_clear_and_resume(
+    world: World,
+) -> None:
+    one, other, third = world.session(100, A), world.session(200, B), world.session(300, C)
+    question = world.send(one, "question", third.name).signal
+    world.client(100, "dddddddd-0000-4000-8000-00000000000d")  # /clear
+    world.arrive(100)
+    world.reply(third, "after clear", question.id)
+    assert world.bodies("dddddddd-0000-4000-8000-00000000000d") == ["after clear"]
+    world.end(100)
+    sent = world.reply(third, "while away", question.id)
+    assert "kept until it is resumed" in sent.notes[0]
+    world.client(101, "dddddddd-0000-4000-8000-00000000000d")
+    assert world.arrive(101).name == one.name
+    assert world.bodies("dddddddd-0000-4000-8000-00000000000d") == ["after clear", "while away"]
+    assert world.bodies(other.session) == []
+
+
+@pytest.mark.demand("ATT-5")
+def test_a_reply_without_an_id_answers_the_last_delivery_and_asks_where_that_is_several(world: World) -> None:
+    one, other, third = world.session(100, A), world.session(200, B), world.session(300, C)
+    with pytest.raises(UsageError, match="nothing to answer"):
+        world.reply(third, "what?")
+    first = world.send(one, "first", C).signal
+    with pytest.raises(UsageError, match=f"there is: {first.id} from {one.name}"):
+        world.reply(third, "what?")
+    world.claim(third)
+    assert world.reply(third, "to one").signal.re == first.id
+    world.send(one, "second", C)
+    world.send(other, "third", C)
+    world.claim(third)
+    with pytest.raises(UsageError, match="came from 2 senders"):
+        world.reply(third, "whom?")
+
+
+def test_a_reply_to_a_person_goes_to_the_person_and_nobody_answers_themselves(world: World) -> None:
+    one = world.session(100, A)
+    asked = world.send(None, "do it", A).signal
+    assert world.reply(one, "done", asked.id).signal.to == ("operator",)
+    with pytest.raises(UsageError, match="from a person"):
+        world.reply(None, "to me", asked.id)
+    own = world.send(one, "mine", WEB).signal
+    with pytest.raises(UsageError, match="own"):
+        world.reply(one, "to me", own.id)
+    inbox.read_by_operator(world.bus, inbox.listing(world.bus, Viewer(world.bus, None), Filter()).items)
+    assert world.reply(None, "thank you").signal.to == (A,)
+
+
+@pytest.mark.parametrize("claimed", ["", "a b", "x" * 129, "\n", "é"])
+def test_nobody_speaks_for_what_is_no_id(world: World, claimed: str) -> None:
+    with pytest.raises(UsageError):
+        world.send(None, "x", on_behalf_of=claimed)
