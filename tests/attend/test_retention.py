@@ -15,9 +15,15 @@ if TYPE_CHECKING:
 
 
 def aged(world: World, days: float) -> None:
-    """Let time pass: for the clock, and for what files say of their last change."""
+    """Let time pass: for the clock, and for what files say of their last change.
+
+    The archive's folders are stamped by the clock itself.
+    """
     world.clock.advance(days * DAY)
+    archive = layout.archive(world.bus.root)
     for folder, _, files in os.walk(world.bus.root):
+        if folder.startswith(archive):
+            continue
         for path in (folder, *(os.path.join(folder, name) for name in files)):
             found = os.stat(path, follow_symlinks=False)
             os.utime(path, (found.st_atime, found.st_mtime - days * DAY), follow_symlinks=False)
