@@ -199,7 +199,17 @@ class Lab:
             raise AssertionError(f"claude mcp add-json: {done.stdout}{done.stderr}")
 
     def start(self, *args: str) -> Session:
-        """Start the client in a terminal, say yes to the channel dialog, wait for its prompt and its server.
+        """Start the client as `launch` does, and wait until its server is connected and its channel decided on."""
+        session = self.launch(*args)
+        until(
+            "the server's connection",
+            lambda: self.home.debug_lines('MCP server "agent-ways": Channel notifications'),
+            instead=lambda: "\n".join([session.terminal.screen(), *self.home.debug_lines("agent-ways")]),
+        )
+        return session
+
+    def launch(self, *args: str) -> Session:
+        """Start the client in a terminal, say yes to the channel dialog, wait for its session.
 
         Permission mode is `default`: the client's own default (auto) asks a classifier that the stub does not play.
         """
@@ -218,11 +228,6 @@ class Lab:
         if _CHANNEL_DIALOG in terminal.until("the dialog or the prompt", at_its_prompt):
             _accept(terminal)
             terminal.until("the prompt", lambda _: self.home.record(session.pid) is not None)
-        until(
-            "the server's connection",
-            lambda: self.home.debug_lines('MCP server "agent-ways": Channel notifications'),
-            instead=lambda: "\n".join([terminal.screen(), *self.home.debug_lines("agent-ways")]),
-        )
         return session
 
 
