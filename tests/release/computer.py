@@ -123,7 +123,8 @@ class Computer:
 
     def install(self, version: str = "1.0.0", identifier: str = "", **record: Any) -> str:
         identifier = identifier or f"{version}-{hashlib.sha256(version.encode()).hexdigest()[:8]}"
-        commands(Path(self.layout.version(identifier)), version)
+        if not self.layout.is_complete(identifier):
+            commands(Path(self.layout.version(identifier)), version)
         versions.write_record(self.layout, identifier, {"version": version, "form": "frozen", **record})
         versions.put_in_force(self.world, identifier)
         versions.link_commands(self.world)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import shlex
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -47,7 +48,8 @@ def command(place: Place, layout: Layout) -> str | None:
     if "uv-receipt.toml" in place.receipts:
         return "uv tool upgrade agent-ways"
     if place.checkout:
-        return f"git -C {os.path.dirname(os.path.dirname(place.package))} pull && make -C the same folder install"
+        root = shlex.quote(os.path.dirname(os.path.dirname(place.package.rstrip("/"))))
+        return f"git -C {root} pull && make -C {root} install"
     if "/dist-packages/" in place.package or place.installer not in ("pip", "uv", ""):
         return f"your system's package manager ({place.installer or 'it put the package there'})"
     tool = "uv pip" if place.installer == "uv" else f"{os.path.join(place.prefix, 'bin', 'python')} -m pip"

@@ -57,7 +57,7 @@ def unpack(archive: str, into: str, write: Callable[[int, memoryview], int] = os
     written = 0
     try:
         with tarfile.open(archive, "r:gz") as members:
-            top, folders = "", {""}
+            top, folders, seen = "", {""}, set()
             for number, member in enumerate(members):
                 if number >= MOST_FILES:
                     raise PayloadError(f"{os.path.basename(archive)} holds too many files", _HINT)
@@ -69,6 +69,9 @@ def unpack(archive: str, into: str, write: Callable[[int, memoryview], int] = os
                 # A folder that we made and no link: what lies in it can not land elsewhere.
                 if first != top or not _is_safe(first) or (rest and not _is_safe(rest)) or _above(rest) not in folders:
                     raise PayloadError(f"{os.path.basename(archive)} holds an unsafe path: {member.name!a}", _HINT)
+                if rest in seen:
+                    raise PayloadError(f"{os.path.basename(archive)} holds {member.name!a} twice", _HINT)
+                seen.add(rest)
                 _put(members, member, into, rest, write)
                 if member.isdir():
                     folders.add(rest)
