@@ -63,7 +63,12 @@ def says_its_version(client: Client) -> bool:
     """True when the client runs here and is the version that its folder claims."""
     if not client.installed:
         return False
-    answer = subprocess.run([client.executable, "--version"], capture_output=True, text=True, timeout=60, check=False)
+    try:
+        answer = subprocess.run(
+            [client.executable, "--version"], capture_output=True, text=True, timeout=60, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False  # the stand-in that npm leaves where it runs no install scripts is no program
     return answer.returncode == 0 and answer.stdout.split()[:1] == [client.version]
 
 
