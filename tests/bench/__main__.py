@@ -22,7 +22,7 @@ from tests.bench import table
 from tests.bench.cache import Cache, UnavailableError, clean_environment
 from tests.bench.calls import Caller
 from tests.bench.figures import BARE, verdicts
-from tests.bench.measures import FULL, PIPELINED_EVERY, QUICK, Bench
+from tests.bench.measures import FULL, QUICK, Bench
 from tests.bench.rows import HERE, Machine, available
 from tests.support.plan import Plan
 from tests.support.session_files import new_id
@@ -59,10 +59,10 @@ def main(arguments: list[str] | None = None) -> int:
         bench.run()
         bench.results[BARE]["left_behind"] = len(list(_left_behind(scratch)))
     results = {row.key: bench.results[row.key] for row in bench.measured} | {BARE: bench.results[BARE]}
-    calls = size.blocks * size.calls + -(-size.blocks // PIPELINED_EVERY) * size.pipelined
     sys.stdout.write(
         f"\nPython {sys.version.split()[0]} at {machine.python}, {os.cpu_count()} processors, "
-        f"{size.rounds} rounds, {size.blocks * size.calls:,} calls one by one and {calls:,} in all by {caller.words}, "
+        f"{size.rounds} rounds, {size.blocks * size.calls:,} calls one by one and {size.bursts} bursts of "
+        f"{size.pipelined:,} by {caller.words}, "
         f"{time.monotonic() - began:.0f} s; ratios to the zipapp in parentheses\n\n"
         f"{table.measured(bench.measured, results)}\n\n{table.judged(results)}\n"
     )

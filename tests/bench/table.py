@@ -30,9 +30,9 @@ LINES = (
     ("p50_least_us", "the same, least of all blocks", "{:.0f}"),
     ("p99_us", "tool call p99, us", "{:.0f}"),
     ("cpu_us", "processor time per call, us", "{:.0f}"),
-    ("piped", "pipelined calls per second", "{:,.0f}"),
     ("grown_kb", "RSS growth over the calls, KiB", "{:.0f}"),
     ("grown_files", "open files more after the calls", "{:.0f}"),
+    ("piped", "pipelined calls per second", "{:,.0f}"),
 )
 """Key, words and form of each line."""
 
