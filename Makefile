@@ -45,7 +45,7 @@ check: .venv/ready ## format, lint, types, import layers, dead code, generated f
 test: .venv/ready ## run the tests (ARGS='tests/server -k ping' for some of them)
 	$(VENV) -m pytest $(ARGS)
 
-e2e: .venv/ready ## run the end-to-end suite on the real Claude Code client, offline
+e2e: .venv/ready ways-mcp ## run the end-to-end suite on the real Claude Code client, offline
 	$(VENV) -m tests.e2e $(ARGS)
 
 bench: .venv/ready ## measure start, memory, speed and rest beside other servers

@@ -112,6 +112,8 @@ def test_an_event_found_in_the_transcript_is_proof(tmp_path: Path) -> None:
         channel = status_of(client)["conduits"]["channel"]
         assert channel["state"] == "yes"
         assert channel["evidence"].startswith("transcript, byte ")
+        client.clear()
+        assert status_of(client)["conduits"]["channel"]["state"] == "yes"
 
 
 @pytest.mark.demand("SRV-12")

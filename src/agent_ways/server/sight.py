@@ -40,13 +40,17 @@ def view(world: World, record: SessionRecord, config_dir: str) -> View:
         config_dir=config_dir,
         argv=world.table.argv(record.pid),
         env=world.env,
-        rows=lambda: rows_of_this_run(config_dir, record),
+        rows=lambda: rows_of_this_run(config_dir, record, world.env.get("CLAUDE_CODE_SESSION_ID")),
     )
 
 
-def rows_of_this_run(config_dir: str, record: SessionRecord) -> Iterable[Row]:
-    """The transcript's rows since this client process started: a resumed one also holds those of earlier runs."""
-    path = transcript.find(config_dir, record.session)
-    if path is None or record.started_at is None:
+def rows_of_this_run(config_dir: str, record: SessionRecord, first: str | None) -> Iterable[Row]:
+    """The transcripts' rows since this client process started: a resumed one also holds those of earlier runs.
+
+    After `/clear` the session `first`, which the server was started in, has a transcript of this run too (ID-6).
+    """
+    if record.started_at is None:
         return []
-    return [row for row in transcript.tail(path) if row.at is not None and row.at >= record.started_at]
+    paths = [transcript.find(config_dir, one) for one in dict.fromkeys((first, record.session)) if one]
+    rows = [row for path in paths if path for row in transcript.tail(path)]
+    return [row for row in rows if row.at is not None and row.at >= record.started_at]
