@@ -1,7 +1,8 @@
-"""The `attend` command: its hot path, and the way to the rest.
+"""The `attend` command: its hot paths, and the way to the rest.
 
 The client's Stop hook runs `attend inbox --drain --format hook` at the end of every turn, nearly always with nothing to
-show. That line is known by its words alone and nothing is imported for it that it does not need.
+show, and the guards run before tools. Those lines are known by their words alone, and nothing is imported for them that
+they do not need.
 """
 
 from __future__ import annotations
@@ -23,6 +24,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         if nothing_waits():
             return 0
+    if len(given) == 2 and given[0] == "hook":
+        from agent_ways.attend import hooks
+
+        if given[1] in hooks.NAMES:
+            return hooks.run(given[1])
     from agent_ways.attend.cli import run
 
     return run(given)

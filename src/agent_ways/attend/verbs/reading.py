@@ -1,0 +1,141 @@
+"""The verbs that list messages: `inbox`, `show`, `thread`, `search`. They change nothing."""
+
+from __future__ import annotations
+
+import time
+
+from agent_ways.attend import ids, signals
+from agent_ways.attend import inbox as boxes
+from agent_ways.attend.addresses import parse as parse_address
+from agent_ways.attend.inbox import Filter, Item
+from agent_ways.attend.signals import Note
+from agent_ways.attend.verbs.caller import viewer
+from agent_ways.base.config import duration
+from agent_ways.base.errors import UsageError
+from agent_ways.claude.transcript import iso_ms
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from agent_ways.attend.bus import Bus
+    from agent_ways.attend.inbox import Page
+    from agent_ways.attend.verbs.caller import Caller
+
+LIMIT = 25
+FITS = 40_000
+"""Characters of bodies in one page: a tool's result has room for 50,000, and JSON adds some."""
+
+
+def inbox(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
+    """See the catalogue; `drain` and `format` are the command's own and are not for here."""
+    page = boxes.listing(
+        caller.bus,
+        viewer(caller),
+        _filter(caller.bus, arguments, text=arguments.get("grep", "")),
+        arguments.get("limit", LIMIT),
+        _before(arguments),
+    )
+    return _page(page)
+
+
+def search(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
+    """See the catalogue."""
+    page = boxes.search(
+        caller.bus,
+        viewer(caller),
+        _filter(caller.bus, arguments, text=arguments["text"]),
+        arguments.get("limit", LIMIT),
+        _before(arguments),
+    )
+    return _page(page)
+
+
+def thread(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
+    """See the catalogue."""
+    return _whole(boxes.thread(caller.bus, viewer(caller), signals.find(caller.bus, arguments["id"])))
+
+
+def show(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
+    """See the catalogue."""
+    signal_id = signals.find(caller.bus, arguments["id"])
+    found = boxes.show(caller.bus, viewer(caller), signal_id)
+    if not isinstance(found, Item):
+        why = found.text if isinstance(found, Note) else "it is gone"
+        raise UsageError(f"signal {signal_id} can not be read: {why}", "List the others with: attend inbox")
+    return {"signals": [found.to_json()], "receipts": boxes.receipts(caller.bus, found.signal)}
+
+
+def read_on_terminal(caller: Caller, document: dict[str, Any]) -> None:
+    """Mark what the person was just shown on a terminal as read (ATT-2)."""
+    if caller.is_person:
+        shown = [one["id"] for one in document["signals"]]
+        found = signals.read_all(caller.bus, shown, [])
+        boxes.read_by_operator(caller.bus, [Item(signal, None, None) for signal in found])
+
+
+def since_ms(text: str, now_ms: int) -> int:
+    """The moment that a person means by `2h`, `2026-11-30` or `2026-11-30T12:00Z`, ms since 1970."""
+    back = duration(text)
+    if back is not None:
+        return now_ms - int(back * 1000)
+    fields = text.split("-")
+    if len(text) == 10 and len(fields) == 3 and all(field.isascii() and field.isdigit() for field in fields):
+        year, month, day = (int(field) for field in fields)
+        if year >= 1970 and 0 < month < 13 and 0 < day < 32:
+            return int(time.mktime((year, month, day, 0, 0, 0, 0, 0, -1)) * 1000)
+    found = iso_ms(text) or iso_ms(f"{text[:16]}:00{text[16:]}")
+    if found is None:
+        raise UsageError(f"{text!a} is no time", "Write 2h, 3d, 2026-11-30, or 2026-11-30T12:00Z.")
+    return found
+
+
+def _filter(bus: Bus, arguments: dict[str, Any], *, text: str) -> Filter:
+    since = arguments.get("since")
+    room = arguments.get("room", "")
+    if room and room != boxes.DIRECT:
+        parse_address(room)
+    return Filter(
+        unseen=arguments.get("unseen", False),
+        room=room,
+        sender=arguments.get("from", ""),
+        since=None if since is None else since_ms(since, bus.now_ms()),
+        text=text,
+    )
+
+
+def _before(arguments: dict[str, Any]) -> str | None:
+    before = arguments.get("before")
+    if before is not None and not ids.is_id(before):
+        raise UsageError(f"{before!a} is no signal's id", "Give the `next` of the page before.")
+    return before
+
+
+def _page(page: Page) -> dict[str, Any]:
+    """As many of the page's signals as fit into a tool's result; one that alone does not is named without its body."""
+    listed: list[dict[str, Any]] = []
+    notes: list[str] = []
+    room = FITS
+    following = page.next
+    for item in page.items:
+        one = item.to_json()
+        size = len(item.signal.body)
+        if size > room and listed:
+            following = listed[-1]["id"]
+            break
+        if size > FITS:
+            notes.append(f"{one['id']} has {size} characters, too many for a list; whole: attend show {one['id']}")
+            one["body"], size = None, 0
+        room -= size
+        listed.append(one)
+    return {"signals": listed, "total": page.total, "next": following, "notes": [*notes, *_notes(page.notes)]}
+
+
+def _whole(page: Page) -> dict[str, Any]:
+    listed = [item.to_json() for item in page.items]
+    return {"signals": listed, "total": page.total, "next": page.next, "notes": _notes(page.notes)}
+
+
+def _notes(notes: Iterable[Note]) -> list[str]:
+    return [f"passed over {note.path}: {note.text}" for note in notes]

@@ -1,0 +1,90 @@
+"""The verbs `send` and `reply`: what was sent, and what is true of each recipient now."""
+
+from __future__ import annotations
+
+from agent_ways.attend import delivery, directory, instances, reach, sending
+from agent_ways.attend.addresses import ALIVE, UNKNOWN
+from agent_ways.attend.trays import OPEN
+from agent_ways.attend.verbs.caller import speaker
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from agent_ways.attend.addresses import Recipient
+    from agent_ways.attend.sending import Sent
+    from agent_ways.attend.verbs.caller import Caller
+
+KEPT = "no live session; kept"
+UNSEEN_HOST = "queued; whether it lives can not be seen from here"
+_LISTED = 3
+
+
+def send(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
+    """See the catalogue."""
+    sender, instance = speaker(caller)
+    sent = sending.send(
+        caller.bus,
+        sender,
+        instance,
+        arguments["body"],
+        to=arguments.get("to") or (),
+        re=arguments.get("re"),
+        on_behalf_of=arguments.get("on_behalf_of"),
+    )
+    return _result(caller, sent)
+
+
+def reply(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
+    """See the catalogue."""
+    sender, instance = speaker(caller)
+    sent = sending.reply(
+        caller.bus,
+        sender,
+        instance,
+        arguments["body"],
+        re=arguments.get("re"),
+        on_behalf_of=arguments.get("on_behalf_of"),
+    )
+    return _result(caller, sent)
+
+
+def _result(caller: Caller, sent: Sent) -> dict[str, Any]:
+    recipients = [{"session": one.session, "name": one.name, "state": state(one)} for one in sent.recipients]
+    notes = [*sent.notes, *_unwoken(caller, sent)]
+    return {
+        "id": sent.signal.id,
+        "room": sent.signal.room,
+        "recipients": recipients,
+        "note": "; ".join(notes) or None,
+    }
+
+
+def state(one: Recipient) -> str:
+    """What is true of a recipient at this moment: it waits, and whether anybody lives that it waits for."""
+    if one.session is None:
+        return delivery.QUEUED if one.live == UNKNOWN else KEPT  # the operator reads when they like
+    return {ALIVE: delivery.QUEUED, UNKNOWN: UNSEEN_HOST}.get(one.live, KEPT)
+
+
+def _unwoken(caller: Caller, sent: Sent) -> list[str]:
+    """Which live recipients nothing wakes: they are shown it at the end of their next turn."""
+    asleep = []
+    known = None
+    for one in sent.recipients:
+        if one.live != ALIVE or one.why == OPEN or one.session is None:
+            continue
+        known = known or directory.directory(caller.bus)
+        found = known.by_session(one.session)
+        if found is None:
+            continue
+        instance = instances.read(caller.bus, found.key) if found.key else None
+        record = reach.record_of(caller.bus, found, instance)
+        if not reach.wakes(reach.conduits(caller.bus, found, instance, record)):
+            asleep.append(one.name)
+    if not asleep:
+        return []
+    more = f" and {len(asleep) - _LISTED} more" if len(asleep) > _LISTED else ""
+    return [
+        f"nothing wakes {', '.join(asleep[:_LISTED])}{more}: shown at the end of the next turn, where the Stop hook is"
+    ]

@@ -1,0 +1,170 @@
+"""The command line's words, by the catalogue: from words to a verb's arguments, its help, and what completes them.
+
+Owns the grammar: `attend VERB [--option VALUE | --option=VALUE | --flag]... [--] [words]`. Options may stand anywhere
+before `--`. Must not know any verb. Pure: standard input is read by who calls.
+"""
+
+from __future__ import annotations
+
+from agent_ways.attend import catalogue
+from agent_ways.attend.addresses import near_matches
+from agent_ways.attend.entry import COUNT, FLAG, OPTION, TEXTS, WORD, WORDS
+from agent_ways.base.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from agent_ways.attend.entry import Parameter, Verb
+
+JSON, HELP = "--json", "--help"
+_WIDTH = 96
+_INDENT = 24
+
+OPENING = """\
+usage: attend VERB [options] [words]
+
+The signal bus between Claude Code sessions: messages that are kept until they were read.
+"""
+CLOSING = """\
+Every verb takes --json (one JSON object instead of text) and --help. attend --version prints the version.
+"""
+
+
+def verb_of(word: str) -> Verb:
+    """The verb of that name; raises `UsageError` with near matches."""
+    found = catalogue.find(word)
+    if found is None:
+        near = near_matches(word, [verb.name for verb in catalogue.VERBS])
+        hint = f"Did you mean: attend {near[0]}?" if near else "See what it knows: attend --help"
+        raise UsageError(f"attend does not know: {word}", hint)
+    return found
+
+
+def parse(verb: Verb, given: list[str]) -> dict[str, Any]:
+    """The arguments in the words behind a verb; raises `UsageError` for words that do not fit, with what would."""
+    options = {one.option: one for one in verb.parameters if one.place == OPTION}
+    arguments: dict[str, Any] = {}
+    plain: list[str] = []
+    rest = list(reversed(given))
+    while rest:
+        word = rest.pop()
+        if word == "--":
+            plain += reversed(rest)
+            break
+        if not word.startswith("--"):
+            plain.append(word)
+            continue
+        name, equals, value = word.partition("=")
+        one = options.get(name)
+        if one is None:
+            raise UsageError(f"attend {verb.name} has no option {name}", _hint(verb, name, list(options)))
+        if one.kind == FLAG:
+            if equals:
+                raise UsageError(f"{name} takes no value", f"Write: {name}")
+            arguments[one.name] = True
+            continue
+        if not equals:
+            if not rest:
+                raise UsageError(f"{name} needs a value", f"Write: {name} {one.shown}")
+            value = rest.pop()
+        _put(arguments, one, value)
+    _place(verb, arguments, plain)
+    return arguments
+
+
+def _put(arguments: dict[str, Any], one: Parameter, value: str) -> None:
+    if one.kind == TEXTS:
+        arguments.setdefault(one.name, []).append(value)
+    elif one.name in arguments:
+        raise UsageError(f"{one.option} was given twice", "Give it once.")
+    elif one.kind == COUNT:
+        if not (value.isascii() and value.isdigit() and len(value) < 10):
+            raise UsageError(f"{one.option} needs a whole number, not {value!a}", f"Write: {one.option} 10")
+        arguments[one.name] = int(value)
+    else:
+        arguments[one.name] = value
+
+
+def _place(verb: Verb, arguments: dict[str, Any], plain: list[str]) -> None:
+    rest = list(plain)
+    for one in verb.parameters:
+        if one.place == WORD and rest:
+            arguments[one.name] = rest.pop(0)
+        elif one.place == WORDS and rest:
+            arguments[one.name] = " ".join(rest)
+            rest.clear()
+        elif one.place != OPTION and one.required and one.name not in arguments:
+            raise UsageError(f"attend {verb.name} needs {one.shown}", f"Example: {verb.example}")
+    if rest:
+        raise UsageError(
+            f"attend {verb.name} does not know what to do with: {' '.join(rest)}", f"Example: {verb.example}"
+        )
+
+
+def _hint(verb: Verb, name: str, options: list[str]) -> str:
+    near = near_matches(name, [*options, JSON, HELP])
+    if near:
+        return f"Did you mean {near[0]}?"
+    words = any(one.place == WORDS for one in verb.parameters)
+    return "A text that begins with -- goes behind --" if words else f"See: attend {verb.name} --help"
+
+
+def help_text() -> str:
+    """`attend --help`."""
+    lines = [OPENING]
+    for group in catalogue.GROUPS:
+        lines.append(f"{group}:")
+        lines += [f"  {verb.name:<11} {verb.summary}" for verb in catalogue.VERBS if verb.group == group]
+        lines.append("")
+    return "\n".join([*lines, CLOSING])
+
+
+def help_of(verb: Verb) -> str:
+    """`attend VERB --help`."""
+    lines = [usage(verb), "", *_wrapped(verb.summary, 0)]
+    if verb.more:
+        lines += _wrapped(verb.more, 0)
+    lines.append("")
+    for one in verb.parameters:
+        lines += _row(_left(one), one.help)
+    lines += _row(JSON, "Print one JSON object instead of text.") if verb.result else []
+    lines += _row(HELP, "Print this text.")
+    return "\n".join([*lines, "", f"example: {verb.example}", ""])
+
+
+def usage(verb: Verb) -> str:
+    """The first line of a verb's help."""
+    words = [f"usage: attend {verb.name}"]
+    if verb.parameters or verb.result:
+        words.append("[options]")
+    for one in verb.parameters:
+        if one.place != OPTION:
+            shown = f"{one.shown}..." if one.place == WORDS else one.shown
+            words.append(shown if one.required or shown.startswith("[") else f"[{shown}]")
+    return " ".join(words)
+
+
+def _left(one: Parameter) -> str:
+    if one.place != OPTION:
+        return one.shown
+    return one.option if one.kind == FLAG else f"{one.option} {one.shown}"
+
+
+def _row(left: str, text: str) -> list[str]:
+    lines = _wrapped(text, _INDENT)
+    head = f"  {left}"
+    if len(head) + 2 > _INDENT:
+        return [head, *lines]
+    return [f"{head:<{_INDENT}}{lines[0].lstrip()}", *lines[1:]]
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    lines, line = [], ""
+    for word in text.split():
+        if line and indent + len(line) + 1 + len(word) > _WIDTH:
+            lines.append(" " * indent + line)
+            line = word
+        else:
+            line = f"{line} {word}".lstrip()
+    return [*lines, " " * indent + line]

@@ -1,0 +1,127 @@
+"""The catalogue feeds schemas, help, completion and the reference page, and they agree."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+
+import pytest
+
+from agent_ways.attend import catalogue, completion, reference, words
+from agent_ways.attend.entry import OPTION, Verb
+from agent_ways.attend.verbs import problems
+from agent_ways.base.errors import UsageError
+
+BY_NAME = {verb.name: verb for verb in catalogue.VERBS}
+
+
+def taken(verb: Verb) -> list[str]:
+    return [one.name for one in verb.parameters]
+
+
+@pytest.mark.demand("ATT-3")
+def test_the_seven_tools_are_those_of_the_design_and_every_verb_is_a_command() -> None:
+    assert [verb.name for verb in catalogue.tools()] == ["send", "reply", "inbox", "join", "leave", "peers", "status"]
+    commands = "run show thread search watch channels alias whoami keepwarm cleanup doctor"
+    assert set(commands.split()) <= set(BY_NAME)
+
+
+@pytest.mark.demand("ATT-3")
+@pytest.mark.parametrize("verb", catalogue.VERBS, ids=lambda verb: verb.name)
+def test_help_and_reference_name_every_parameter_of_a_verb(verb: Verb) -> None:
+    shown, page = words.help_of(verb), reference.reference()
+    section = page.split(f"## attend {verb.name}\n")[1].split("\n## ")[0]
+    for one in verb.parameters:
+        assert (one.option if one.place == OPTION else one.shown) in shown
+        assert f"`{one.option if one.place == OPTION else one.name}`" in section
+    assert verb.summary in words.help_text()
+    assert verb.example in shown
+    assert verb.example in section
+
+
+@pytest.mark.demand("ATT-3")
+@pytest.mark.parametrize("verb", catalogue.VERBS, ids=lambda verb: verb.name)
+def test_the_example_of_a_verb_is_a_command_line_that_its_grammar_takes(verb: Verb) -> None:
+    line = verb.example.partition(" < ")[0].removeprefix("source <(").removesuffix(")")
+    command, name, *rest = shlex.split(line)
+    assert (command, name) == ("attend", verb.name)
+    assert problems(verb, words.parse(verb, rest), tool=False) == []
+
+
+@pytest.mark.demand("ATT-3", "SRV-6")
+@pytest.mark.parametrize("verb", catalogue.tools(), ids=lambda verb: verb.name)
+def test_a_tools_schema_has_exactly_the_parameters_that_are_not_the_commands_own(verb: Verb) -> None:
+    entry = verb.tool_entry()
+    schema = entry["input_schema"]
+    assert list(schema["properties"]) == [one.name for one in verb.parameters if one.tool]
+    assert schema["additionalProperties"] is False
+    assert all(rule["description"] for rule in schema["properties"].values())
+    assert len(entry["description"].encode()) < 2048
+    assert entry["output_schema"]["properties"]["v"] == {"const": 1}
+
+
+def test_what_rides_in_every_request_is_short() -> None:
+    entries = [verb.tool_entry() for verb in catalogue.tools()]
+    assert sum(len(str((entry["description"], entry["input_schema"]))) for entry in entries) < 4000
+
+
+def test_the_two_tools_that_a_woken_model_needs_are_never_deferred() -> None:
+    assert [verb.name for verb in catalogue.tools() if verb.always_load] == ["reply", "inbox"]
+
+
+@pytest.mark.parametrize("verb", catalogue.VERBS, ids=lambda verb: verb.name)
+def test_names_of_parameters_are_unique_and_an_option_is_its_name(verb: Verb) -> None:
+    assert len(set(taken(verb))) == len(taken(verb))
+    for one in verb.parameters:
+        assert one.option == "--" + one.name.replace("_", "-")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_every_verb_and_option(shell: str) -> None:
+    script = completion.script(shell)
+    for verb in catalogue.VERBS:
+        assert verb.name in script
+        for one in verb.parameters:
+            if one.place == OPTION:
+                assert (f"-l {one.option[2:]}" if shell == "fish" else one.option) in script
+
+
+def test_the_completion_of_bash_is_a_script_that_completes() -> None:
+    ask = 'COMP_WORDS=(attend inbox --un); COMP_CWORD=2; _attend; echo "${COMPREPLY[@]}"'
+    ran = subprocess.run(
+        ["bash", "-c", f"{completion.script('bash')}\n{ask}"], capture_output=True, text=True, check=True, timeout=20
+    )
+    assert (ran.stdout, ran.stderr) == ("--unseen\n", "")
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("send --to", "needs a value"),
+        ("send", "needs TEXT"),
+        ("inbox --unsee", "has no option --unsee"),
+        ("inbox --limit ten", "a whole number"),
+        ("inbox --unseen=yes", "takes no value"),
+        ("inbox extra", "does not know what to do with: extra"),
+        ("inbox --limit 1 --limit 2", "given twice"),
+        ("show", "needs ID"),
+    ],
+)
+def test_words_that_do_not_fit_are_refused_with_what_would(line: str, says: str) -> None:
+    name, *rest = line.split()
+    with pytest.raises(UsageError, match=says) as met:
+        words.parse(BY_NAME[name], rest)
+    assert met.value.hint
+
+
+def test_options_stand_anywhere_and_everything_behind_two_dashes_is_text() -> None:
+    send = BY_NAME["send"]
+    assert words.parse(send, ["a", "--to=x", "b", "--to", "y"]) == {"to": ["x", "y"], "body": "a b"}
+    assert words.parse(send, ["--to", "x", "--", "--to", "y", "-"]) == {"to": ["x"], "body": "--to y -"}
+    assert words.parse(send, ["-n"]) == {"body": "-n"}
+
+
+def test_an_unknown_verb_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UsageError) as met:
+        words.verb_of("inbux")
+    assert "attend inbox" in met.value.hint
