@@ -227,7 +227,7 @@ class Inbound:
         found = [signal for slip in slips if isinstance(signal := signals.read(self._bus, slip.id), Signal)]
         if not found:
             return
-        reason = conduit.push(look.session, doorbell.event(found, whole=permission.asks(look.rows), notes=notes))
+        reason = conduit.push(look.session, doorbell.event(found, whole=self._asks(look), notes=notes))
         if reason is None:
             return
         client = look.instance.client
@@ -238,6 +238,19 @@ class Inbound:
         }
         for slip in slips:
             look.opened.claims[slip.id] = look.opened.claims[slip.id].but(state=QUEUED)
+
+    def _asks(self, look: _Look) -> bool:
+        """Whether the session is known to ask before it acts; `/clear` keeps the mode and begins an empty transcript."""
+        if permission.mode(look.rows) is not None:
+            return permission.asks(look.rows)
+        before = look.instance.sessions[-2:-1]
+        path = transcript.find(look.session.config_dir, before[0]) if before else None
+        started = look.session.record.started_at
+        if path is None or started is None:
+            return False
+        rows = transcript.tail(path, TAIL)
+        newest = max((row.at for row in rows if row.at is not None), default=0)
+        return newest >= started and permission.asks(rows)
 
     def _guarded(self, look: _Look, waking: Sequence[Slip]) -> tuple[list[Slip], list[str], float | None]:
         """What the loop guard lets wake the session, what it says of that, and when to look again for the rest."""
