@@ -18,7 +18,7 @@ from agent_ways.claude.idle import Idle
 from agent_ways.keepalive.keeper import Keeper
 from agent_ways.keepalive.moves import quiet
 from agent_ways.keepalive.record import Record
-from agent_ways.keepalive.situation import Clock, Conduits, Proof, Settings, Situation, Trace, operator_seen
+from agent_ways.keepalive.situation import Clock, Conduits, Proof, Settings, Situation, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -208,8 +208,7 @@ class World:
         cache = newest.evidence if newest else CacheEvidence(reason="no answered request")
         if newest and talk.compacted_at >= newest.true:
             cache = CacheEvidence(reason="the conversation was compacted after its last request")
-        typed = max((stamp for _, stamp in talk.typed[-1:]), default=None)
-        operator = operator_seen(talk.history, typed, self.clock(), record.passed_ms if record else None)
+        line, typed = talk.typed[-1] if talk.typed else (-1, None)
         attempts = [] if record is None else [one for one in (record.ping, record.wrap) if one is not None]
         why = "waiting for: dialog open" if self.dialog else "busy"
         return Situation(
@@ -219,8 +218,9 @@ class World:
             idle=Idle(not self.busy and not self.dialog, "idle" if self.idle else why),
             cache=cache,
             conduits=Conduits(self.usable, "" if self.usable else "no launch flag and no inbox socket"),
-            operator_ms=operator,
-            operator_line=talk.typed[-1][0] if talk.typed else -1,
+            history_ms=talk.history,
+            typed_ms=typed,
+            typed_line=line,
             traces=tuple((one.id, self._trace(one.id)) for one in attempts),
             stopped=self.stopped,
         )

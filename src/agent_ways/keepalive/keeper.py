@@ -92,7 +92,7 @@ class Keeper:
         answer = judge(situation, seen, settings)
         if answer.action in (PING, WRAP):
             return self._act(session, settings)
-        self._memory = moves.Memory(seen, situation)
+        self._memory = moves.remember(self._memory, seen, situation)
         if _worth_saving(saved, seen, situation):
             self._store.change(session, lambda found: self._seen(found, situation, settings))
         return self._resting(answer, settings)
@@ -118,7 +118,7 @@ class Keeper:
             if situation.session != session:
                 return None
             before = self._seen(saved, situation, settings)
-            self._memory = moves.Memory(before, situation)
+            self._memory = moves.remember(self._memory, before, situation)
             held.answer = answer = judge(situation, before, settings)
             if answer.action not in (PING, WRAP):
                 return before

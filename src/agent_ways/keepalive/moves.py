@@ -22,7 +22,7 @@ from agent_ways.keepalive.record import (
     Attempt,
     Down,
 )
-from agent_ways.keepalive.situation import PING_COST, SLACK_MS, Look, Sight, sighted
+from agent_ways.keepalive.situation import PING_COST, SLACK_MS, Look, Sight, looked, operator_seen, sighted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,13 +34,19 @@ if TYPE_CHECKING:
 
 
 class Memory(Value):
-    """What one process observed last, saved or not, and its look then."""
+    """What one process observed last, saved or not, and its looks until then."""
 
     __slots__ = ("last", "record")
 
-    def __init__(self, record: Record, situation: Situation) -> None:
+    def __init__(self, record: Record, last: Look) -> None:
         self.record: Final = record
-        self.last: Final = Look(situation.clock, situation.idle.state)
+        self.last: Final = last
+
+
+def remember(memory: Memory | None, record: Record, situation: Situation) -> Memory:
+    """The memory after one more look, of which `record` is what was observed."""
+    before = memory.last if memory is not None and memory.record.session == record.session else None
+    return Memory(record, looked(before, situation.clock, situation.idle.state))
 
 
 def observe(record: Record, situation: Situation, settings: Settings, memory: Memory | None = None) -> Record:
@@ -57,21 +63,23 @@ def observe(record: Record, situation: Situation, settings: Settings, memory: Me
 def _operator(record: Record, situation: Situation) -> Record:
     """A later act of the operator opens the window anew and with it the budget; the wrap may be sent again (KA-6).
 
-    The time only moves forward (ID-8): a history that was cut off is no new prompt. But where the time on record lies
-    in the future, the clock was set back since, and a newer line of the transcript is a newer act.
+    The time only moves forward (ID-8): a history that was cut off is no new prompt. But a later line of the transcript
+    is a later act also where its time is earlier, since the clock was set back in between.
     """
-    found, last, passed = situation.operator_ms, record.operator_ms, record.passed_ms
-    if found is None or found in (last, passed):
-        return record
-    if last is not None and found < last:
-        end = situation.clock.wall_ms + SLACK_MS
-        if not (found <= end < last and situation.operator_line > record.operator_line):
-            return record
-        passed = last
+    last, passed = record.operator_ms, record.passed_ms
+    found = operator_seen(situation.history_ms, situation.typed_ms, situation.clock, passed)
+    typed = situation.typed_ms
+    line = max(situation.typed_line, record.operator_line)
+    if last is not None and typed is not None and line > record.operator_line >= 0 and typed < last:
+        if last - typed <= SLACK_MS:
+            return record.but(operator_line=line)  # the line of the act that the history told of
+        found, passed = typed, last
+    elif found is None or (last is not None and found <= last):
+        return record.but(operator_line=line)
     return record.but(
         passed_ms=passed,
         operator_ms=found,
-        operator_line=max(situation.operator_line, record.operator_line),
+        operator_line=line,
         tries=0,
         pings=0,
         tokens=0,

@@ -61,27 +61,43 @@ class Sight(Value):
 
 
 class Look(Value):
-    """When a process looked last, and whether the session was idle then."""
+    """What one process remembers of its looks at a session.
 
-    __slots__ = ("clock", "idle")
+    `clock` is of the last one; `rest` of the last that found no turn, None where there was none; `back_ms` is by how
+    much the wall clock was set back since that.
+    """
 
-    def __init__(self, clock: Clock, idle: bool) -> None:
+    __slots__ = ("back_ms", "clock", "rest")
+
+    def __init__(self, clock: Clock, rest: Clock | None = None, back_ms: int = 0) -> None:
         self.clock: Final = clock
-        self.idle: Final = idle
+        self.rest: Final = rest
+        self.back_ms: Final = back_ms
+
+
+def looked(before: Look | None, clock: Clock, idle: bool) -> Look:
+    """The look after `before`, at `clock`."""
+    if idle:
+        return Look(clock, clock)
+    if before is None:
+        return Look(clock)
+    return Look(clock, before.rest, before.back_ms + _set_back(before.clock, clock))
 
 
 def sighted(previous: Sight | None, stamp_ms: int | None, clock: Clock, last: Look | None = None) -> Sight | None:
     """The sight of `stamp_ms`, given the one before: the same where it is of the same stamp in the same boot.
 
-    Where the wall clock was set back since the last look (without one, since the previous sight), a new stamp may be
-    from before that: it is taken for that much older, but not for older than the last look if that found no turn.
+    A new stamp is of something that happened since the last look that found the session at rest. Where the wall clock
+    was set back since then (without such a look, since the previous sight), the stamp may be from before that: it is
+    taken for that much older, but not for older than that look.
     """
     if stamp_ms is None:
         return None
     if previous is not None and previous.stamp_ms == stamp_ms and previous.boot == clock.boot:
         return previous
-    age: int | None = clock.wall_ms - stamp_ms + _set_back(last.clock if last else previous, clock)
-    passed = _passed(last.clock, clock) if last is not None and last.idle else None
+    back = _set_back(previous, clock) if last is None else last.back_ms + _set_back(last.clock, clock)
+    age: int | None = clock.wall_ms - stamp_ms + back
+    passed = None if last is None else _passed(last.rest, clock)
     if age is not None and passed is not None:
         age = min(age, passed)
     if age is not None and age < 0:
@@ -112,10 +128,8 @@ def age_ms(stamp_ms: int, sight: Sight | None, clock: Clock) -> int | None:
     return None if sight.age_ms is None else max(0, by_wall, sight.age_ms + passed)
 
 
-def operator_seen(
-    history_ms: int | None, transcript_ms: int | None, clock: Clock, passed_ms: int | None = None
-) -> int | None:
-    """The operator's newest act, from the newest in the history and in the transcript.
+def operator_seen(history_ms: int | None, typed_ms: int | None, clock: Clock, passed_ms: int | None) -> int | None:
+    """The operator's newest act, from the newest in the history and the last in the transcript.
 
     A history line of the future, or one that is known to be from before the clock was set back (`passed_ms`), is none
     where the transcript knows better.
@@ -123,9 +137,9 @@ def operator_seen(
     if history_ms is not None and history_ms == passed_ms:
         history_ms = None
     end = clock.wall_ms + SLACK_MS
-    if history_ms is not None and transcript_ms is not None and transcript_ms <= end < history_ms:
+    if history_ms is not None and typed_ms is not None and typed_ms <= end < history_ms:
         history_ms = None
-    return max((at for at in (history_ms, transcript_ms) if at is not None), default=None)
+    return max((at for at in (history_ms, typed_ms) if at is not None), default=None)
 
 
 class Conduits(Value):
@@ -175,7 +189,8 @@ class Trace(Value):
 class Situation(Value):
     """All that one look found of one session.
 
-    `operator_ms` is the operator's newest act and `operator_line` the offset of the newest one in the transcript.
+    `history_ms` is the operator's newest act in the prompt history, `typed_ms` that of the last line of the
+    transcript that is the operator's, and `typed_line` its offset.
     `excluded` says why nothing is ever pushed into this session, `elsewhere` which other process does it; both are
     empty as a rule. `stopped`: its Claude process is stopped (ctrl-z) and takes nothing now. `blind`: its transcript
     can not be read, so nothing can be proven. `traces` is what is seen of our events, by their id.
@@ -188,13 +203,14 @@ class Situation(Value):
         "conduits",
         "elsewhere",
         "excluded",
+        "history_ms",
         "idle",
-        "operator_line",
-        "operator_ms",
         "owner",
         "session",
         "stopped",
         "traces",
+        "typed_line",
+        "typed_ms",
     )
 
     def __init__(
@@ -206,8 +222,9 @@ class Situation(Value):
         idle: Idle,
         cache: CacheEvidence,
         conduits: Conduits,
-        operator_ms: int | None = None,
-        operator_line: int = -1,
+        history_ms: int | None = None,
+        typed_ms: int | None = None,
+        typed_line: int = -1,
         traces: tuple[tuple[str, Trace], ...] = (),
         excluded: str = "",
         elsewhere: str = "",
@@ -220,8 +237,9 @@ class Situation(Value):
         self.idle: Final = idle
         self.cache: Final = cache
         self.conduits: Final = conduits
-        self.operator_ms: Final = operator_ms
-        self.operator_line: Final = operator_line
+        self.history_ms: Final = history_ms
+        self.typed_ms: Final = typed_ms
+        self.typed_line: Final = typed_line
         self.traces: Final = traces
         self.excluded: Final = excluded
         self.elsewhere: Final = elsewhere
