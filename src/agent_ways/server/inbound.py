@@ -240,7 +240,7 @@ class Inbound:
             look.opened.claims[slip.id] = look.opened.claims[slip.id].but(state=QUEUED)
 
     def _asks(self, look: _Look) -> bool:
-        """Whether the session is known to ask before it acts; `/clear` keeps the mode and begins an empty transcript."""
+        """Whether the session is known to ask before it acts; `/clear` keeps the mode and begins a new transcript."""
         if permission.mode(look.rows) is not None:
             return permission.asks(look.rows)
         before = look.instance.sessions[-2:-1]

@@ -25,4 +25,7 @@ class Entry(Value):
         self.class_name: Final = class_name
 
 
-REGISTRY = (Entry("ways", "agent_ways.server.modules.ways", "Ways"),)
+REGISTRY = (
+    Entry("ways", "agent_ways.server.modules.ways", "Ways"),
+    Entry("attend", "agent_ways.server.modules.attend", "Attend"),
+)

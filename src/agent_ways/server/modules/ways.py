@@ -17,6 +17,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from agent_ways.claude.identity import Identity
+    from agent_ways.server.module import World
+
 NULLABLE_TEXT = {"type": ["string", "null"]}
 CONDUIT = {
     "type": "object",
@@ -127,10 +130,23 @@ class Ways(Module):
         conduits = {
             "channel": _told(pushing["channel"]),
             "inbox_socket": _told(pushing["inbox socket"]),
-            "loop": _told(Reach(NO, "This version has no sensor loop.")),
-            "drain": _told(Reach(NO, "This version installs no Stop hook.")),
+            **_printing(world, identity),
         }
         return {"session": session, "conduits": conduits}
+
+
+def _printing(world: World, identity: Identity) -> dict[str, Any]:
+    """The conduits that print what the client then shows, as attend sees them from outside."""
+    from agent_ways.attend import directory, instances, reach
+    from agent_ways.attend.bus import open_bus
+
+    bus = open_bus(world.env, world.table)
+    instance = instances.find(bus, identity)
+    if instance is None:
+        nobody = Reach(NO, "This session is not on the bus yet.")
+        return {"loop": _told(nobody), "drain": _told(nobody)}
+    found = reach.conduits(bus, directory.known(bus, instance), instance, identity.record)
+    return {"loop": found["loop"], "drain": found["drain"]}
 
 
 def _all_unknown(reason: str) -> dict[str, Any]:
