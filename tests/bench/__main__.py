@@ -57,7 +57,8 @@ def main(arguments: list[str] | None = None) -> int:
         bench = Bench(rows, machine.python, _session(scratch), size, caller)
         began = time.monotonic()
         bench.run()
-        bench.results[BARE]["left_behind"] = len(list(_left_behind(scratch)))
+        left = sorted(_left_behind(scratch))
+        bench.results[BARE]["left_behind"] = len(left)
     results = {row.key: bench.results[row.key] for row in bench.measured} | {BARE: bench.results[BARE]}
     sys.stdout.write(
         f"\nPython {sys.version.split()[0]} at {machine.python}, {os.cpu_count()} processors, "
@@ -66,6 +67,8 @@ def main(arguments: list[str] | None = None) -> int:
         f"{time.monotonic() - began:.0f} s; ratios to the zipapp in parentheses\n\n"
         f"{table.measured(bench.measured, results)}\n\n{table.judged(results)}\n"
     )
+    for name in left:
+        sys.stdout.write(f"left behind: {name}\n")
     for reason in (*absent, *bench.broken.values()):
         sys.stdout.write(f"not measured: {reason}\n")
     if options.json:
@@ -93,10 +96,19 @@ def _session(scratch: str) -> dict[str, str]:
 
 
 def _left_behind(scratch: str) -> Iterator[str]:
-    """Files in the home that no session put there."""
-    for folder, _, files in os.walk(os.path.join(scratch, "home")):
-        if os.path.basename(folder) != "sessions":
-            yield from (os.path.join(folder, name) for name in files)
+    """Files in the home that nobody means to keep: not the client's session record, not what the bus keeps.
+
+    Markers, sockets and whatever else lies about are in it, and a file in the bus whose writing was cut short.
+    """
+    home = os.path.join(scratch, "home")
+    bus = os.path.join(".local", "state", "agent-ways", "attend", "")
+    for folder, _, files in os.walk(home):
+        if os.path.basename(folder) == "sessions":
+            continue
+        for name in files:
+            path = os.path.relpath(os.path.join(folder, name), home)
+            if not path.startswith(bus) or name.startswith("."):
+                yield path
 
 
 def _write(path: str, results: dict[str, dict[str, float]]) -> None:
