@@ -127,7 +127,7 @@ def test_liveness_is_proven_when_asked(world: World) -> None:
 @pytest.mark.demand("ATT-6", "ATT-7")
 def test_what_another_host_owns_is_unknown_and_left_alone(world: World) -> None:
     mine = world.session(100, A)
-    there = World(world.bus.root.removesuffix("/.local/state/agent-ways/attend"), host="south", boot="boot-2")  # type: ignore[arg-type]
+    there = World(world.home, host="south", boot="boot-2")
     seen = {one.session: one.live for one in directory.known_sessions(there.open())}
     assert seen == {A: "unknown"}
     there.client(900, B)

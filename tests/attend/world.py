@@ -19,7 +19,6 @@ from tests.support.fake_proc import FakeTable
 from tests.support.transcripts import lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from agent_ways.attend.instances import Instance
@@ -34,14 +33,10 @@ D = "dddddddd-0000-4000-8000-000000000004"
 WEB = "/home/person/web"
 
 
-def no_step(name: str) -> None:
-    """Between two changes on disk nothing happens."""
-
-
 class World:
     """One machine. Sessions are named by their pid; a pid's start in the table is its proof."""
 
-    def __init__(self, home: Path, host: str = "north", boot: str = "boot-1") -> None:
+    def __init__(self, home: Path | str, host: str = "north", boot: str = "boot-1") -> None:
         self.home = str(home)
         self.config = os.path.join(self.home, ".claude")
         os.makedirs(os.path.join(self.config, "sessions"), exist_ok=True)
@@ -51,7 +46,7 @@ class World:
         self.host, self.boot = host, boot
         self.bus = self.open()
 
-    def open(self, step: Callable[[str], None] = no_step, patience: float = 2.0, pid: int | None = None) -> Bus:
+    def open(self, patience: float = 2.0, pid: int | None = None) -> Bus:
         """The bus as this machine's process `pid` (the test's own by default) sees it."""
         own = os.getpid() if pid is None else pid
         env = {"HOME": self.home}
@@ -63,7 +58,6 @@ class World:
             config_dirs=(self.config,),
             clock=self.clock.wall,
             monotonic=self.clock.monotonic,
-            step=step,
             patience=patience,
         )
 

@@ -6,11 +6,9 @@ mail for an alias that no live session holds waits in the alias's own tray.
 
 from __future__ import annotations
 
-import os
-
 from agent_ways.attend import addresses, disk, instances, layout
-from agent_ways.base.errors import RefusedError, StateError, UsageError
-from agent_ways.base.records import read_record, write_record
+from agent_ways.base.errors import DamagedRecordError, NewerRecordError, RefusedError, StateError, UsageError
+from agent_ways.base.records import read_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +22,10 @@ def holders(bus: Bus) -> dict[str, str | None]:
     for entry in disk.names(layout.aliases(bus.root)):
         name, dot, end = entry.partition(".json")
         if dot and not end and not entry.startswith("."):
-            found[name] = _holder(bus, name)
+            try:
+                found[name] = _holder(bus, name)
+            except StateError:
+                found[name] = None  # its mail is kept until somebody can tell
     return found
 
 
@@ -52,10 +53,7 @@ def take(bus: Bus, instance: Instance, text: str) -> str | None:
             )
         if other is None and any(one.name.lower() == name for one in instances.read_all(bus)):
             raise UsageError(f"{name} is a session's own name", "Choose an alias that says what the session does.")
-        bus.step("alias:write")
-        path = layout.alias(bus.root, name)
-        disk.make_folders(os.path.dirname(path))
-        write_record(path, {"v": layout.FORMAT, "alias": name, "key": instance.key})
+        disk.put_record(layout.alias(bus.root, name), {"v": layout.FORMAT, "alias": name, "key": instance.key})
     return before
 
 
@@ -65,15 +63,14 @@ def drop(bus: Bus, instance: Instance, text: str) -> bool:
     with bus.lock(instances.LOCK):
         if _holder(bus, name) != instance.key:
             return False
-        bus.step("alias:write")
-        write_record(layout.alias(bus.root, name), {"v": layout.FORMAT, "alias": name, "key": None})
+        disk.put_record(layout.alias(bus.root, name), {"v": layout.FORMAT, "alias": name, "key": None})
     return True
 
 
 def _holder(bus: Bus, name: str) -> str | None:
     try:
         record = read_record(layout.alias(bus.root, name), layout.FORMAT)
-    except StateError:
+    except (DamagedRecordError, NewerRecordError):
         return None
     key = record.get("key") if record else None
     return key if isinstance(key, str) else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-from agent_ways.attend import layout
+from agent_ways.attend import disk, layout
 from agent_ways.base.locks import Lock
 from agent_ways.base.process import process_table, this_process
 from agent_ways.claude import dirs
@@ -25,19 +25,14 @@ PATIENCE = 2.0
 """Seconds that a lock of the bus is waited for: each is held for milliseconds."""
 
 
-def _no_step(name: str) -> None:
-    """What happens between two changes on disk outside of tests: nothing."""
-
-
 class Bus:
     """The bus at `root`, as seen by the process `owner`.
 
     `clock` is the wall clock in seconds, for what a person reads; `monotonic` counts seconds since the machine's
-    boot, for waiting. `config_dirs` are the clients' config dirs whose sessions are listed. `step` is called with a
-    name before each change on disk: tests end or stop the process there.
+    boot, for waiting. `config_dirs` are the clients' config dirs whose sessions are listed.
     """
 
-    __slots__ = ("clock", "config_dirs", "env", "monotonic", "owner", "patience", "root", "step", "table")
+    __slots__ = ("clock", "config_dirs", "env", "monotonic", "owner", "patience", "root", "table")
 
     def __init__(
         self,
@@ -49,7 +44,6 @@ class Bus:
         config_dirs: tuple[str, ...] = (),
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
-        step: Callable[[str], None] = _no_step,
         patience: float = PATIENCE,
     ) -> None:
         self.root: Final = root
@@ -59,12 +53,17 @@ class Bus:
         self.config_dirs: Final = config_dirs
         self.clock: Final = clock
         self.monotonic: Final = monotonic
-        self.step: Final = step
         self.patience: Final = patience
 
     def lock(self, name: str, patience: float | None = None) -> Lock:
         """The lock of that name, for a `with` statement; waits `patience` seconds, then names the holder."""
-        return Lock(layout.lock(self.root, name), self.owner, self.patience if patience is None else patience)
+        path = layout.lock(self.root, name)
+        if not os.path.exists(path):
+            try:
+                disk.touch(path)  # with its mode from the first moment, whatever the umask of the first who locks
+            except OSError:
+                pass  # locking it meets the same, and words it
+        return Lock(path, self.owner, self.patience if patience is None else patience)
 
     def now_ms(self) -> int:
         """The wall clock in milliseconds since 1970."""

@@ -1,18 +1,23 @@
 """Changes on disk that leave nothing behind when they fail.
 
-Owns making private folders and empty files whatever the umask, and `Undo`, which takes back what one change has
-made so far. Must not know what the files mean. Raises OSError; callers word it.
+Owns making private folders and empty files whatever the umask, listing, and `Undo`, which takes back what one change
+has made so far. Must not know what the files mean. Raises OSError, which callers word, where it does not say otherwise.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 
-from agent_ways.base.records import DIR_MODE, FILE_MODE
+from agent_ways.base.errors import StateError, state_error
+from agent_ways.base.records import DIR_MODE, FILE_MODE, write_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
+    from typing import Any, Final
+
+_OURS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.EINTR)
+"""What says something about this process or machine, and nothing about a file."""
 
 
 class Undo:
@@ -36,11 +41,7 @@ class Undo:
         """Take it all away. A folder that others have put something in stays."""
         for path in reversed(self._files):
             forget(path)
-        for path in reversed(self._folders):
-            try:
-                os.rmdir(path)
-            except OSError:
-                pass
+        remove_folders(self._folders)
 
 
 def make_folders(path: str) -> list[str]:
@@ -53,17 +54,44 @@ def make_folders(path: str) -> list[str]:
     while not os.path.isdir(path):
         missing.append(path)
         path = os.path.dirname(path)
-    for folder in reversed(missing):
-        before = os.umask(0o077)
-        try:
-            os.mkdir(folder, DIR_MODE)
-            made.append(folder)
-        except FileExistsError:
-            if not os.path.isdir(folder):
-                raise
-        finally:
-            os.umask(before)
+    before = os.umask(0o077)
+    try:
+        for folder in reversed(missing):
+            try:
+                os.mkdir(folder, DIR_MODE)
+                made.append(folder)
+            except FileExistsError:
+                if not os.path.isdir(folder):
+                    raise
+    except OSError:
+        remove_folders(made)
+        raise
+    finally:
+        os.umask(before)
     return made
+
+
+def put_record(path: str, record: dict[str, Any]) -> None:
+    """`write_record`, making the folder where it is missing; a failure takes that away again. Raises `StateError`."""
+    above = os.path.dirname(path)
+    try:
+        made = make_folders(above)
+    except OSError as error:
+        raise state_error("make", above, error) from None
+    try:
+        write_record(path, record)
+    except StateError:
+        remove_folders(made)
+        raise
+
+
+def remove_folders(paths: list[str]) -> None:
+    """Remove folders, innermost first as they were made. One that others have put something in stays."""
+    for path in reversed(paths):
+        try:
+            os.rmdir(path)
+        except OSError:
+            pass
 
 
 def open_private(path: str, flags: int) -> int:
@@ -113,9 +141,20 @@ def forget(path: str) -> None:
         pass
 
 
-def names(folder: str) -> list[str]:
-    """The names in a folder, sorted; none where it is not there or can not be read."""
+def names(path: str) -> list[str]:
+    """The names in a folder, sorted; none where there is no such folder.
+
+    Raises `StateError` where it can not be listed: nobody may take that for an empty one.
+    """
     try:
-        return sorted(os.listdir(folder))
-    except OSError:
+        return sorted(os.listdir(path))
+    except (FileNotFoundError, NotADirectoryError):
         return []
+    except OSError as error:
+        raise state_error("list", path, error) from None
+
+
+def about_us(error: OSError | StateError) -> bool:
+    """Whether an error says something about this process (too many open files), and nothing about the file."""
+    cause = error.__context__ if isinstance(error, StateError) else error
+    return isinstance(cause, OSError) and cause.errno in _OURS

@@ -15,7 +15,7 @@ import os
 from agent_ways.attend import disk, layout, names, trays
 from agent_ways.attend.addresses import ALIVE, DEAD, UNKNOWN
 from agent_ways.attend.signals import Note
-from agent_ways.base.errors import DamagedRecordError, NewerRecordError, RefusedError, StateError
+from agent_ways.base.errors import DamagedRecordError, NewerRecordError, RefusedError, StateError, state_error
 from agent_ways.base.process import Owner
 from agent_ways.base.records import read_record, write_record
 from agent_ways.base.values import Value
@@ -131,7 +131,10 @@ def client_of(bus: Bus, pid: int, start: str) -> Owner:
 
 
 def read_all(bus: Bus, notes: list[Note] | None = None) -> list[Instance]:
-    """Every instance, by key; damaged records are passed over with a note."""
+    """Every instance, by key; damaged records are passed over with a note.
+
+    Raises `StateError` where too many files are open: a session must not look as if it had no identity.
+    """
     found = []
     folder = layout.instances(bus.root)
     for name in disk.names(folder):
@@ -141,6 +144,8 @@ def read_all(bus: Bus, notes: list[Note] | None = None) -> list[Instance]:
         try:
             one = read(bus, key)
         except StateError as error:
+            if disk.about_us(error):
+                raise
             if notes is not None:
                 notes.append(Note(os.path.join(folder, name), error.message))
             continue
@@ -213,10 +218,19 @@ def register(bus: Bus, identity: Identity, reason: str = "") -> Instance:
         everyone = read_all(bus) if others else everyone
         made = known or _new(bus, record, everyone)
         made = _brought_up(bus, made, everyone, record=record, client=client, reason=reason)
-        for earlier in made.sessions[:-1]:
-            trays.follow(bus, made.session, earlier)
-        disk.make_folders(layout.tray(bus.root, made.session))
-        _write(bus, made)
+        tray = layout.tray(bus.root, made.session)
+        try:
+            new = disk.make_folders(tray)
+        except OSError as error:
+            raise state_error("make", tray, error) from None
+        try:
+            for earlier in made.sessions[:-1]:
+                trays.follow(bus, made.session, earlier)
+            _write(bus, made)
+        except StateError:
+            disk.remove_folders(new)
+            raise
+        _keep_persona(bus, made)
     return made
 
 
@@ -264,7 +278,6 @@ def _give_up(bus: Bus, other: Instance, record: SessionRecord, client: Owner) ->
         left = (*left, now)
     if not left:
         # It had no other id: what it was is gone, and its mail waits under the id, which lives on.
-        bus.step("instance:remove")
         disk.forget(layout.instance(bus.root, other.key))
         return
     trays.unfollow(bus, other.session, record.session)
@@ -275,7 +288,8 @@ def _give_up(bus: Bus, other: Instance, record: SessionRecord, client: Owner) ->
 
 def _new(bus: Bus, record: SessionRecord, everyone: Sequence[Instance]) -> Instance:
     project = project_of(record.cwd or "")
-    nickname = _persona(bus, project)
+    known = _personas(bus, everyone)
+    nickname = known.get(project) or names.nickname(project, set(known.values()))
     return Instance(
         key=layout.spell(int.from_bytes(os.urandom(10), "big") >> 5, 15),
         nickname=nickname,
@@ -316,29 +330,33 @@ def _held(bus: Bus, everyone: Sequence[Instance], nickname: str, but: str) -> se
     }
 
 
-def _persona(bus: Bus, project: str) -> str:
-    """The project's nickname, chosen and kept where it has none yet. The registry's lock is held."""
-    path = layout.personas(bus.root)
+def _personas(bus: Bus, everyone: Sequence[Instance]) -> dict[str, str]:
+    """The nicknames by project: what was kept of them, and what the instances themselves say."""
     try:
-        record = read_record(path, layout.FORMAT)
+        record = read_record(layout.personas(bus.root), layout.FORMAT)
     except (DamagedRecordError, NewerRecordError):
         record = None
     projects = record.get("projects") if record else None
-    known = dict(projects) if isinstance(projects, dict) else {}
-    found = known.get(project)
-    if isinstance(found, str):
-        return found
-    chosen = names.nickname(project, set(known.values()))
-    bus.step("persona:write")
-    write_record(path, {"v": layout.FORMAT, "projects": {**known, project: chosen}})
-    return chosen
+    kept = projects if isinstance(projects, dict) else {}
+    found = {project: name for project, name in kept.items() if isinstance(name, str)}
+    return {**{one.project: one.nickname for one in everyone}, **found}
+
+
+def _keep_persona(bus: Bus, made: Instance) -> None:
+    """Keep the project's nickname beyond its sessions. The registry's lock is held."""
+    known = _personas(bus, ())
+    if known.get(made.project) == made.nickname:
+        return
+    try:
+        write_record(
+            layout.personas(bus.root), {"v": layout.FORMAT, "projects": {**known, made.project: made.nickname}}
+        )
+    except StateError:
+        pass  # the instance has it too, and the next one to register keeps it
 
 
 def _write(bus: Bus, one: Instance) -> None:
-    bus.step("instance:write")
-    path = layout.instance(bus.root, one.key)
-    disk.make_folders(os.path.dirname(path))
-    write_record(path, one.to_record())
+    disk.put_record(layout.instance(bus.root, one.key), one.to_record())
 
 
 def liveness(bus: Bus, one: Instance) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from agent_ways.attend import aliases, instances, layout, ledger, rooms, seen, signals, trays
 from agent_ways.attend.addresses import DEAD, channel_name
 from agent_ways.attend.signals import Signal
+from agent_ways.base.errors import WaysError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,7 +125,11 @@ def join(bus: Bus, instance: Instance, name: str) -> bool:
     """Join a channel and catch up with it; False where it was a member already."""
     new = rooms.join(bus, instance.key, name)
     if new:
-        catch_up(bus, instance, layout.room_of_channel(channel_name(name)), trays.CHANNEL)
+        try:
+            catch_up(bus, instance, layout.room_of_channel(channel_name(name)), trays.CHANNEL)
+        except WaysError:
+            rooms.leave(bus, instance.key, name)  # or joining again would not catch up
+            raise
     return new
 
 

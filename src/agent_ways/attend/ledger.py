@@ -7,13 +7,11 @@ claim leaves it with its proof.
 
 from __future__ import annotations
 
-import os
-
 from agent_ways.attend import delivery, disk, layout, seen, trays
 from agent_ways.attend.delivery import ANNOUNCED, PUSHED, QUEUED, Claim
 from agent_ways.base.errors import DamagedRecordError
 from agent_ways.base.process import Owner
-from agent_ways.base.records import read_record, write_record
+from agent_ways.base.records import read_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,10 +115,7 @@ class OpenLedger:
     def save(self) -> None:
         """Write it now: what was changed so far holds from here on, whatever comes."""
         if self.ledger.changed:
-            self._bus.step("ledger:write")
-            disk.make_folders(os.path.dirname(self._path))
-            write_record(self._path, self.ledger.to_record())
-            self._bus.step("ledger:written")
+            disk.put_record(self._path, self.ledger.to_record())
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -6,6 +6,7 @@ mended by the next run; two runs at once are one. Nothing that waits for anybody
 
 from __future__ import annotations
 
+import fcntl
 import os
 
 from agent_ways.attend import disk, ids, instances, layout, ledger, rooms, trays
@@ -60,15 +61,20 @@ def tidy(bus: Bus, policy: Policy | None = None, *, dry: bool = False) -> Tidied
         return Tidied()
     if dry:
         return _Run(bus, chosen, dry=True).all()
-    lock = bus.lock("housekeeping")
-    if not lock.try_acquire():
-        return None
+    # Without a written proof, which a full disk would not take: two runs at once are only twice the work.
     try:
+        fd = disk.open_private(layout.lock(bus.root, "housekeeping"), os.O_RDWR | os.O_CREAT | os.O_NONBLOCK)
+    except OSError as error:
+        raise state_error("tidy", bus.root, error) from None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return _Run(bus, chosen, dry=False).all()
+    except BlockingIOError:
+        return None
     except OSError as error:
         raise state_error("tidy", bus.root, error) from None
     finally:
-        lock.release()
+        os.close(fd)
 
 
 class _Run:
@@ -113,7 +119,6 @@ class _Run:
         day = ids.day(signal_id)
         folder = os.path.join(layout.archive(self.root), day)
         disk.make_folders(folder)
-        self.bus.step("tidy:archive")
         try:
             os.rename(layout.signal(self.root, day, signal_id), os.path.join(folder, signal_id + ".json"))
             os.utime(folder, (self.now, self.now))  # by this clock, not by a file server's
@@ -167,7 +172,8 @@ class _Run:
             self.forget(layout.ledger(self.root, one.key))
             self.clear(layout.marks(self.root, one.key))
             self.forget(layout.instance(self.root, one.key))
-            self.forget(layout.lock(self.root, f"ledger.{one.key}"))
+            for lock in ("ledger", "role"):
+                self.forget(layout.lock(self.root, f"{lock}.{one.key}"))
         for key in disk.names(os.path.join(self.root, "seen")):
             for name in _before(disk.names(layout.marks(self.root, key)), self.oldest):
                 self.forget(os.path.join(layout.marks(self.root, key), name))
@@ -258,7 +264,6 @@ class _Run:
 
     def forget(self, path: str) -> None:
         if not self.dry:
-            self.bus.step("tidy:forget")
             disk.forget(path)
 
     def rmdir(self, folder: str) -> None:

@@ -72,7 +72,6 @@ def join(bus: Bus, key: str, text: str) -> bool:
     if name not in _channel_names(bus):
         _make(bus, name, "")
     path = os.path.join(layout.members(bus.root, name), key)
-    bus.step("join:member")
     try:
         return disk.touch(path)
     except OSError as error:
@@ -83,7 +82,6 @@ def leave(bus: Bus, key: str, text: str) -> bool:
     """End a membership; False where there was none. The channel stays, also without members."""
     name = channel_name(text)
     path = os.path.join(layout.members(bus.root, name), key)
-    bus.step("leave:member")
     try:
         os.unlink(path)
     except FileNotFoundError:
@@ -101,12 +99,10 @@ def dissolve(bus: Bus, text: str) -> Channel:
     found = _channel(bus, name)
     folder = layout.channel(bus.root, name)
     aside = os.path.join(layout.channels(bus.root), f".{name}.{os.urandom(4).hex()}")
-    bus.step("dissolve:rename")
     try:
         os.rename(folder, aside)  # at once for everybody; what is left of it then is nobody's
     except OSError as error:
         raise state_error("remove", folder, error) from None
-    bus.step("dissolve:remove")
     sweep_aside(aside)
     return found
 
@@ -152,15 +148,19 @@ def _channel(bus: Bus, name: str) -> Channel:
 
 
 def _make(bus: Bus, name: str, description: str) -> None:
-    folder = layout.channel(bus.root, name)
-    path = os.path.join(folder, "channel.json")
-    bus.step("channel:folder")
+    members_folder = layout.members(bus.root, name)
     try:
-        disk.make_folders(layout.members(bus.root, name))
+        made = disk.make_folders(members_folder)
     except OSError as error:
-        raise state_error("make", folder, error) from None
-    bus.step("channel:record")
-    write_record(path, {"v": layout.FORMAT, "channel": name, "description": description, "made": bus.now_ms()})
+        raise state_error("make", members_folder, error) from None
+    try:
+        write_record(
+            os.path.join(layout.channel(bus.root, name), "channel.json"),
+            {"v": layout.FORMAT, "channel": name, "description": description, "made": bus.now_ms()},
+        )
+    except StateError:
+        disk.remove_folders(made)
+        raise
 
 
 def _description(text: str) -> str:

@@ -31,7 +31,6 @@ def mark(bus: Bus, key: str, proofs: Mapping[str, Proof]) -> None:
         by_day.setdefault(ids.day(signal_id), []).append(line + "\n")
     for day, lines in by_day.items():
         path = layout.marks(bus.root, key, day)
-        bus.step("mark:append")
         try:
             _append(path, "".join(lines).encode("ascii"))
         except OSError as error:
@@ -39,22 +38,30 @@ def mark(bus: Bus, key: str, proofs: Mapping[str, Proof]) -> None:
 
 
 def _append(path: str, data: bytes) -> None:
+    made = disk.make_folders(os.path.dirname(path))
+    size = 0
     fd = disk.open_private(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK)
     try:
         size = os.fstat(fd).st_size
         if size and os.pread(fd, 1, size - 1) != b"\n":
             data = b"\n" + data  # a writer was killed in the middle of its line
-        try:
-            disk.write_all(fd, data)
-        except OSError:
+        disk.write_all(fd, data)
+    except OSError:
+        if size:
             os.ftruncate(fd, size)
-            raise
+        else:
+            disk.forget(path)
+            disk.remove_folders(made)
+        raise
     finally:
         os.close(fd)
 
 
 def proofs(bus: Bus, key: str, signal_ids: Iterable[str]) -> dict[str, Proof]:
-    """The proofs of those of `signal_ids` that are marked. Lines that are no mark are passed over."""
+    """The proofs of those of `signal_ids` that are marked. Lines and files that hold no marks are passed over.
+
+    Raises `StateError` where too many files are open: what is marked must not look as if it were not.
+    """
     by_day: dict[str, set[str]] = {}
     for signal_id in signal_ids:
         by_day.setdefault(ids.day(signal_id), set()).add(signal_id)
@@ -66,17 +73,11 @@ def proofs(bus: Bus, key: str, signal_ids: Iterable[str]) -> dict[str, Proof]:
 
 def _marks(path: str) -> list[tuple[str, Proof]]:
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError:
+        data = _bytes(path)
+    except OSError as error:
+        if disk.about_us(error):
+            raise state_error("read", path, error) from None
         return []
-    try:
-        data = b""
-        while more := os.read(fd, 1 << 20):
-            data += more
-    except OSError:
-        return []
-    finally:
-        os.close(fd)
     found = []
     for line in data.split(b"\n"):
         try:
@@ -87,3 +88,14 @@ def _marks(path: str) -> list[tuple[str, Proof]]:
             proof = value.get("proof")
             found.append((str(value["id"]), proof if isinstance(proof, dict) else {}))
     return found
+
+
+def _bytes(path: str) -> bytes:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        data = b""
+        while more := os.read(fd, 1 << 20):
+            data += more
+        return data
+    finally:
+        os.close(fd)

@@ -169,10 +169,8 @@ def post(bus: Bus, signal: Signal, slips: Sequence[Slip], rooms: Iterable[str]) 
 
 def _post(bus: Bus, undo: disk.Undo, path: str, data: bytes, entries: Sequence[str]) -> None:
     folder, name = os.path.split(path)
-    bus.step("post:folder")
     undo.folders(folder)
     aside = os.path.join(folder, f".{name}.tmp")
-    bus.step("post:aside")
     fd = disk.open_private(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     undo.file(aside)
     try:
@@ -180,17 +178,13 @@ def _post(bus: Bus, undo: disk.Undo, path: str, data: bytes, entries: Sequence[s
     finally:
         os.close(fd)
     for entry in entries:
-        bus.step("post:entry")
         undo.folders(os.path.dirname(entry))
         undo.file(entry)
         disk.touch(entry)
     for entry_folder in {os.path.dirname(entry) for entry in entries[-8:]}:
         sync_dir(entry_folder)
-    bus.step("post:clock")
     ids.raise_high_water(bus, name.removesuffix(".json"))
-    bus.step("post:rename")
     os.rename(aside, path)
-    bus.step("post:done")
 
 
 def read(bus: Bus, signal_id: str) -> Signal | Note | None:

@@ -55,21 +55,22 @@ class Slip(Value):
 def waiting(root: str, tray: str, held: bool = False) -> list[Slip]:
     """What waits in a tray and in those of its earlier ids, oldest first, each signal once; `held` for what is held.
 
-    The hot path: one listing for a tray that was never cleared, nothing opened.
+    The hot path: one listing for a tray that was never cleared, nothing opened. Raises `StateError` where a tray is
+    there and can not be listed.
     """
     found: dict[str, Slip] = {}
     todo, done = [tray], set()
     while todo:
         name = todo.pop()
         done.add(name)
-        for entry in _names(_folder(root, name, False)):
+        for entry in disk.names(_folder(root, name, False)):
             earlier = entry.removeprefix(_AFTER)
             if entry.startswith(_AFTER) and earlier not in done and earlier[:1] not in ("", "."):
                 todo.append(earlier)
             elif not held:
                 _add(found, name, entry, held)
         if held:
-            for entry in _names(_folder(root, name, True)):
+            for entry in disk.names(_folder(root, name, True)):
                 _add(found, name, entry, held)
     return sorted(found.values(), key=lambda slip: slip.id)
 
@@ -77,7 +78,6 @@ def waiting(root: str, tray: str, held: bool = False) -> list[Slip]:
 def move(bus: Bus, slip: Slip, tray: str, held: bool = False) -> bool:
     """Take a slip to another tray, or into or out of what is held; False where another process was faster."""
     target = Slip(tray, slip.id, slip.why, held)
-    bus.step("tray:move")
     try:
         for last in (False, True):
             disk.make_folders(_folder(bus.root, tray, held))
@@ -97,7 +97,6 @@ def move(bus: Bus, slip: Slip, tray: str, held: bool = False) -> bool:
 def put(bus: Bus, slips: Iterable[Slip]) -> None:
     """Let signals that are there wait in a tray."""
     for slip in slips:
-        bus.step("tray:put")
         try:
             disk.touch(slip.path(bus.root))
         except OSError as error:
@@ -106,7 +105,6 @@ def put(bus: Bus, slips: Iterable[Slip]) -> None:
 
 def drop(bus: Bus, slip: Slip) -> None:
     """Take a slip away: its signal has been seen."""
-    bus.step("tray:drop")
     disk.forget(slip.path(bus.root))
 
 
@@ -114,7 +112,6 @@ def follow(bus: Bus, tray: str, earlier: str) -> None:
     """Let what waits in, or still comes to, the tray `earlier` wait for `tray` too."""
     if tray == earlier:
         return
-    bus.step("tray:follow")
     path = os.path.join(_folder(bus.root, tray, False), _AFTER + earlier)
     try:
         disk.touch(path)
@@ -124,7 +121,6 @@ def follow(bus: Bus, tray: str, earlier: str) -> None:
 
 def unfollow(bus: Bus, tray: str, earlier: str) -> None:
     """Undo `follow`: the id `earlier` is a session of its own again."""
-    bus.step("tray:unfollow")
     disk.forget(os.path.join(_folder(bus.root, tray, False), _AFTER + earlier))
 
 
@@ -136,13 +132,6 @@ def strongest(reasons: Iterable[str]) -> str:
 def _folder(root: str, tray: str, held: bool) -> str:
     folder = layout.tray(root, tray)
     return os.path.join(folder, HELD) if held else folder
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
 
 
 def _add(found: dict[str, Slip], tray: str, entry: str, held: bool) -> None:
