@@ -142,6 +142,7 @@ class World:
         self.queue: list[str] = []  # events, and "" for what is none of ours
         self.crash_next = ""  # "before" or "after" the push is delivered
         self.records: dict[str, str] = {}
+        self._parsed: dict[str, Record] = {}
         self.saves = 0
         self._ids = itertools.count(1)
         self._lines = itertools.count(0, 100)
@@ -174,7 +175,11 @@ class World:
     # The store, with the form on disk in between
     def read(self, session: str) -> Record | None:
         text = self.records.get(session)
-        return None if text is None else Record.from_json(json.loads(text))
+        if text is None:
+            return None
+        if text not in self._parsed:
+            self._parsed = {text: Record.from_json(json.loads(text))}  # the same text again is the same record
+        return self._parsed[text]
 
     def change(self, session: str, change: Callable[[Record | None], Record | None]) -> None:
         before = self.read(session)

@@ -102,7 +102,7 @@ def played(tier: str, window: int, acts: list[tuple[int, int, Act]]) -> World:
 
 
 @pytest.mark.demand("KA-3", "KA-5", "KA-6", "KA-7", "KA-9")
-@how(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@how(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from([HOUR, HOUR, FIVE_MINUTES]), WINDOWS, DAYS)
 def test_no_day_has_a_push_that_may_not_be(tier: str, window: int, acts: list[tuple[int, int, Act]]) -> None:
     played(tier, window, acts)
@@ -128,7 +128,7 @@ QUIET_ACTS: st.SearchStrategy[Act] = st.one_of(
 
 
 @pytest.mark.demand("KA-6", "KA-7")
-@how(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@how(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(MINUTES, st.integers(0, 59), QUIET_ACTS), max_size=10))
 def test_where_the_cache_lives_and_nothing_crashes_the_wrap_comes_exactly_once(
     acts: list[tuple[int, int, Act]],

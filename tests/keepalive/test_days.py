@@ -274,6 +274,29 @@ def test_a_wall_clock_that_is_set_back_changes_no_push_by_more_than_a_tick(back:
 
 
 @pytest.mark.demand("KA-9")
+def test_a_request_that_left_before_the_clock_was_set_back_in_its_own_turn_is_as_old_as_it_is() -> None:
+    world = day(tier=FIVE_MINUTES).run(MIN)
+    world.turn_lasts = 2 * MIN
+    world.types()
+    world.step_clock(-2 * MIN)
+    world.turn_lasts = 4 * S
+    world.run(10 * MIN)  # the simulator raises where an expired cache is woken
+    assert world.delivered
+    assert world.delivered[0][0] - MIN < 5 * MIN
+
+
+@pytest.mark.demand("KA-9", "ID-8")
+def test_a_prompt_typed_after_the_clock_was_set_back_a_little_opens_its_own_window() -> None:
+    world = day().run(MIN)
+    world.step_clock(-2 * MIN)
+    world.run(2 * MIN)
+    world.types()
+    world.run(20 * H)
+    assert 2 * MIN <= world.delivered[-1][0] - 8 * H < 4 * MIN
+    assert world.kinds().count("wrap") == 1
+
+
+@pytest.mark.demand("KA-9")
 def test_a_clock_set_back_and_a_restart_do_not_make_an_old_cache_look_young() -> None:
     world = day().run(20 * MIN)
     world.step_clock(-15 * MIN)
