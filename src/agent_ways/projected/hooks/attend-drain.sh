@@ -1,0 +1,5 @@
+#!/bin/sh
+# Stop hook of agent-ways: shows waiting messages at the end of a turn. Says nothing where there are none.
+attend=$(command -v attend || echo "${XDG_BIN_HOME:-$HOME/.local/bin}/attend")
+[ -x "$attend" ] || exit 0
+exec "$attend" inbox --drain --format hook
