@@ -83,15 +83,16 @@ def parse_record(data: bytes, path: str, version: int) -> dict[str, Any]:
     return record
 
 
-def write_record(path: str, record: dict[str, Any]) -> None:
+def write_record(path: str, record: dict[str, Any], *, lasting: bool = True) -> None:
     """Replace the record at `path`: temporary name, flush, rename, flush of the directory.
 
-    After an error or a kill at any moment, the old record or the new one is there, whole.
+    After an error or a kill at any moment, the old record or the new one is there, whole. What need not last over a
+    power cut (not `lasting`) is not flushed.
     """
-    write_bytes(path, dumps(record).encode("ascii") + b"\n")
+    write_bytes(path, dumps(record).encode("ascii") + b"\n", lasting=lasting)
 
 
-def write_bytes(path: str, data: bytes, mode: int = FILE_MODE) -> None:
+def write_bytes(path: str, data: bytes, mode: int = FILE_MODE, *, lasting: bool = True) -> None:
     """`write_record` for any content."""
     folder = os.path.dirname(path)
     temporary = os.path.join(folder, f".{os.path.basename(path)}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
@@ -102,14 +103,16 @@ def write_bytes(path: str, data: bytes, mode: int = FILE_MODE) -> None:
             rest = memoryview(data)
             while rest:
                 rest = rest[os.write(fd, rest) :]
-            os.fsync(fd)
+            if lasting:
+                os.fsync(fd)
         finally:
             os.close(fd)
         os.rename(temporary, path)
     except OSError as error:
         remove(temporary)
         raise state_error("write", path, error) from None
-    sync_dir(folder)
+    if lasting:
+        sync_dir(folder)
 
 
 def sync_dir(folder: str) -> None:

@@ -112,6 +112,8 @@ class Host:
 
     def tick(self, now: float) -> None:
         """Run the timers that are due."""
+        if not self._timers:
+            return
         due = [timer for timer in self._timers if timer[0] <= now]
         self._timers = [timer for timer in self._timers if timer[0] > now]
         for _, name, act in sorted(due, key=lambda timer: timer[0]):

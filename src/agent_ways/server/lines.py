@@ -21,6 +21,8 @@ class LineBuffer:
 
     def feed(self, data: bytes) -> list[bytes]:
         """Add `data`; the lines that it completed."""
+        if not self._data and data.endswith(b"\n"):
+            return data[:-1].split(b"\n")  # whole lines and nothing before them: nearly every read
         self._data += data
         newline = self._data.find(b"\n", self._searched)
         if newline < 0:

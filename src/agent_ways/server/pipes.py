@@ -123,6 +123,10 @@ class Writer:
 
     def _begin(self) -> None:
         """Join the next lines to about one chunk: a line that has begun can no longer be dropped."""
+        if len(self._lines) == 1:
+            self._begun = memoryview(self._lines.pop()[1])
+            self._next = 0
+            return
         start, size = self._next, 0
         while size < CHUNK and self._next < len(self._lines):
             size += len(self._lines[self._next][1])

@@ -55,7 +55,7 @@ class Marker:
             if self.path is None or not _renamed(self.path, path):
                 make_dirs(self._folder)
                 sweep(self._folder, self._owner, self._table)
-                write_record(path, {"v": FORMAT, "owner": self._owner.to_json(), **self._content})
+                write_record(path, {"v": FORMAT, "owner": self._owner.to_json(), **self._content}, lasting=False)
         except StateError as error:
             self.trouble = error.message
             return

@@ -5,7 +5,6 @@ Owns how the two are gathered from a world's edges. Must not keep anything, nor 
 
 from __future__ import annotations
 
-from agent_ways.claude import transcript
 from agent_ways.claude.identity import identify
 from agent_ways.server.conduits import View
 
@@ -49,6 +48,8 @@ def rows_of_this_run(config_dir: str, record: SessionRecord, first: str | None) 
 
     After `/clear` the session `first`, which the server was started in, has a transcript of this run too (ID-6).
     """
+    from agent_ways.claude import transcript
+
     if record.started_at is None:
         return []
     paths = [transcript.find(config_dir, one) for one in dict.fromkeys((first, record.session)) if one]

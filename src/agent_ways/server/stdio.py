@@ -53,6 +53,8 @@ class Server:
         self._marker: Final = marker
         self._poll: Final = select.poll()
         self._registered: dict[int, int] = {}
+        self._shape: tuple[object, ...] = ()
+        self._starting = False
         self._open_at: float | None = None
         self._opened = False
         self._held: list[bytes] = []
@@ -96,6 +98,7 @@ class Server:
         while True:
             self._release()
             self._writer.flush()
+            self._start()
             ready = self._wait()
             if self._session.end_fd in ready or not self._look():
                 return
@@ -137,7 +140,12 @@ class Server:
             if self._open_at is None:
                 self._open_at = time.monotonic() + QUIET_AFTER_LIST
         elif isinstance(event, Initialized):
-            self._writer.flush()
+            self._starting = True
+
+    def _start(self) -> None:
+        """After the handshake, and behind the answers to what came with its last line."""
+        if self._starting:
+            self._starting = False
             self._about_the_session(self._session.resolve)
             self._host.start()
 
@@ -170,23 +178,28 @@ class Server:
 
     def _wait(self) -> list[int]:
         """The descriptors with something to read, after sleeping until there is one or a time has come."""
-        wanted = dict.fromkeys(self._host.watched, select.POLLIN)
-        for own in (self._session.record_fd, self._session.end_fd):
-            if own is not None:
-                wanted[own] = select.POLLIN
-        if self._writer.pending < BACKLOG:
-            wanted[self._stdin] = select.POLLIN
-        wanted[self._writer.fd] = select.POLLOUT if self._writer.pending else 0
-        self._register(wanted)
-        times = [when for when in (self._host.next_time(), self._look_at) if when is not None]
-        if not self._opened and self._open_at is not None:
-            times.append(self._open_at)
-        timeout = max(0.0, min(times) - time.monotonic()) * 1000 + 1 if times else None
-        ready = self._poll.poll(timeout)
+        pending, own = self._writer.pending, (self._session.record_fd, self._session.end_fd)
+        shape = (self._host.watched, own, pending == 0, pending < BACKLOG)
+        if shape != self._shape:
+            self._shape = shape
+            wanted = dict.fromkeys((*shape[0], *(fd for fd in own if fd is not None)), select.POLLIN)
+            if pending < BACKLOG:
+                wanted[self._stdin] = select.POLLIN
+            wanted[self._writer.fd] = select.POLLOUT if pending else 0
+            self._register(wanted)
+        ready = self._poll.poll(self._timeout())
         for fd, state in ready:
             if fd == self._writer.fd and state & (select.POLLERR | select.POLLHUP):
                 raise ClosedError
         return [fd for fd, _ in ready if fd != self._writer.fd]
+
+    def _timeout(self) -> float | None:
+        """Milliseconds to sleep at most; None at rest."""
+        first = self._host.next_time()
+        for other in (self._look_at, None if self._opened else self._open_at):
+            if other is not None and (first is None or other < first):
+                first = other
+        return None if first is None else max(0.0, first - time.monotonic()) * 1000 + 1
 
     def _register(self, wanted: dict[int, int]) -> None:
         for fd in self._registered.keys() - wanted.keys():

@@ -93,8 +93,8 @@ def result_text(structured: dict[str, Any]) -> str:
         return failure_text(
             f"The result has {len(text)} characters, more than the {LONGEST_TEXT} that fit: ask for less."
         )
-    content = dumps([{"type": "text", "text": text}])
-    return f'{{"content":{content},"structuredContent":{dumps(structured)},"isError":false}}'
+    same = text if text.isascii() else dumps(structured)
+    return f'{{"content":[{{"type":"text","text":{dumps(text)}}}],"structuredContent":{same},"isError":false}}'
 
 
 def failure_text(*sentences: str) -> str:

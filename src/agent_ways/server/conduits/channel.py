@@ -6,8 +6,6 @@ intent and the transcript is the proof.
 
 from __future__ import annotations
 
-from agent_ways.claude import proof
-from agent_ways.claude.launch import channel_intent
 from agent_ways.server.conduits import NO, UNKNOWN, YES, Reach
 from agent_ways.server.protocol import SERVER_NAME, channel_event
 
@@ -32,6 +30,9 @@ class Channel:
 
     def reach(self, session: View) -> Reach:
         """See `Conduit.reach`."""
+        from agent_ways.claude import proof
+        from agent_ways.claude.launch import channel_intent
+
         if session.record.is_sdk:
             return Reach(NO, "A session of -p or an SDK loads no channel.", f"entrypoint {session.record.entrypoint}")
         intent = channel_intent(session.argv, SERVER_NAME)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 
 from agent_ways.base.jsontext import dumps
-from agent_ways.claude import proof, settings
 from agent_ways.server.conduits import NO, UNKNOWN, YES, Reach
 
 TYPE_CHECKING = False
@@ -39,6 +38,8 @@ class InboxSocket:
 
     def reach(self, session: View) -> Reach:
         """See `Conduit.reach`."""
+        from agent_ways.claude import proof, settings
+
         record = session.record
         if record.is_sdk:
             return Reach(NO, "Nothing is pushed into a session of -p or an SDK.", f"entrypoint {record.entrypoint}")
