@@ -105,3 +105,17 @@ def test_history_with_one_s_own_words_is_not_counted_as_missed(world: World) -> 
     assert counted(world, one.key) == 0
     world.clock.advance(300)
     assert counted(world, world.session(300, C).key) == 3
+
+
+@pytest.mark.demand("ATT-10")
+def test_who_comes_back_meets_fresh_talk_of_the_open_room_and_no_history(world: World) -> None:
+    who, other = world.session(100, A), world.session(200, B)
+    before = counted(world, who.key)
+    world.end(100)
+    for number in range(5):
+        world.send(other, f"old {number}")
+    world.clock.advance(600)
+    world.send(other, "fresh")
+    world.session(101, A)
+    assert world.bodies(A) == ["fresh"]
+    assert counted(world, who.key) == before

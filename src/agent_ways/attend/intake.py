@@ -37,9 +37,12 @@ def arrive(bus: Bus, identity: Identity, reason: str = "") -> Instance:
     before = instances.find(bus, identity)
     instance = instances.register(bus, identity, reason)
     take_in(bus, instance)
+    back = ledger.read(bus, instance.key).cold not in (None, instance.client)
     cold_start(bus, instance)
-    if instance.enrolled and not (before and before.enrolled):
-        catch_up(bus, instance, layout.OPEN, trays.OPEN)
+    new = not (before and before.enrolled)
+    if instance.enrolled and (new or back):
+        # Who comes back was told of history before; talk of the open room did not wait for it while it was away.
+        catch_up(bus, instance, layout.OPEN, trays.OPEN, count=new)
     return instance
 
 
@@ -99,25 +102,30 @@ def cold_start(bus: Bus, instance: Instance) -> int:
     return held
 
 
-def catch_up(bus: Bus, instance: Instance, room: str, why: str) -> int:
-    """For who has just enrolled or joined: fresh talk of the room waits for it, the rest is counted.
+def catch_up(bus: Bus, instance: Instance, room: str, why: str, *, count: bool = True) -> int:
+    """For who has just enrolled, joined or come back: fresh talk of the room waits for it, the rest is counted.
 
     After the enrolment or the membership is on disk, so that nothing falls between: what came meanwhile has its slip
     already, and one that is there twice is there once.
     """
     mine = _sent(bus, instance)
-    history = [signal_id for signal_id in rooms.newest_first(bus, room) if signal_id not in mine]
-    fresh = []
-    for signal_id in history[:_NEWEST_TALK]:
-        if not _is_fresh(bus, signal_id):
+    fresh: list[str] = []
+    older = 0
+    for signal_id in rooms.newest_first(bus, room):
+        if signal_id in mine:
+            continue
+        if not older and len(fresh) < _NEWEST_TALK and _is_fresh(bus, signal_id):
+            fresh.append(signal_id)
+            continue
+        older += 1
+        if not count:
             break
-        fresh.append(signal_id)
     with ledger.open_ledger(bus, instance.key) as opened:
         known = seen.proofs(bus, instance.key, fresh)
         waiting = {slip.id for slip in trays.waiting(bus.root, instance.session)}
         new = [one for one in fresh if one not in known and one not in waiting]
         trays.put(bus, (trays.Slip(instance.session, signal_id, why) for signal_id in reversed(new)))
-        opened.counted += len(history) - len(fresh)
+        opened.counted += older if count else 0
     return len(new)
 
 
