@@ -3,7 +3,7 @@
     python -m build.frozen [--output dist/frozen] [--archive dist/release]
 
 Owns the surroundings of PyInstaller: its private environment, a scratch folder, and what makes two builds the same.
-`make lock-tools` writes `freeze.lock`, which pins its version.
+`freeze.lock` pins its version.
 """
 
 from __future__ import annotations

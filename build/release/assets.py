@@ -2,7 +2,9 @@
 
     python -m build.release.assets common FOLDER     the zipapps and the archive of sources
     python -m build.release.assets sums FOLDER       SHA256SUMS over everything there
+    python -m build.release.assets complete FOLDER   whether it holds all of a release, each file with its bundle
     python -m build.release.assets names             what a whole release holds, one name a line
+    python -m build.release.assets tag               the tag of this version
 
 Owns which files a release has. The platforms' archives are `build.frozen`'s.
 """
@@ -74,15 +76,15 @@ def missing(version: Version, folder: Path, *, signed: bool) -> list[str]:
 def main(arguments: list[str] | None = None) -> int:
     """See the module's first lines."""
     parser = argparse.ArgumentParser(prog="python -m build.release.assets")
-    parser.add_argument("what", choices=("common", "sums", "names", "complete"))
+    parser.add_argument("what", choices=("common", "sums", "complete", "names", "tag"))
     parser.add_argument("folder", type=Path, nargs="?", default=ROOT / "dist" / "release")
     options = parser.parse_args(arguments)
     version = parse_version(__version__)
     if version is None:
         print(f"release: {__version__} is no version of a release", file=sys.stderr)
         return 1
-    if options.what == "names":
-        print("\n".join(names(version)))
+    if options.what in ("names", "tag"):
+        print("\n".join(names(version)) if options.what == "names" else version.tag)
         return 0
     options.folder.mkdir(parents=True, exist_ok=True)
     if options.what == "complete":
