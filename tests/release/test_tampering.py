@@ -246,6 +246,7 @@ def test_each_way_of_tampering_is_refused_by_its_own_name_and_changes_nothing(
     assert type(refused.value) is kind
     assert words in refused.value.message
     assert refused.value.hint
+    assert "verbose" not in refused.value.message
     assert computer.tree() == before
     assert computer.says() == "ways-mcp 1.0.0"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,6 @@ LONGEST = 1 << 20
 """Bytes above which no file is a bundle."""
 WORKFLOW = ".github/workflows/release.yml"
 ISSUER = "https://token.actions.githubusercontent.com"
-TRIGGER = "push"
 
 _HINT = "Nothing was installed. Do not use this release; tell the maintainers what you saw."
 _MEDIA_TYPE = "application/vnd.dev.sigstore.bundle"
@@ -41,6 +41,11 @@ class Identity:
     def ref(self) -> str:
         """The git ref that the workflow ran for."""
         return f"refs/tags/{self.version.tag}"
+
+    @property
+    def trigger(self) -> str:
+        """The event that started the workflow."""
+        return "push"
 
     @property
     def subject(self) -> str:
@@ -73,11 +78,18 @@ def check_subject(data: bytes, digest: str, asset: str) -> None:
 
 def refusal(asset: str, said: str, identity: Identity) -> WaysError:
     """The error for what a verifier said when it refused. Its words choose the class; refused it is in any case."""
-    last = next((line.strip() for line in reversed(said.splitlines()) if line.strip()), "it gave no reason")
-    lines = said.lower()
-    if any(sign in lines for sign in ("sans do not match", "certificate's", "none of the expected identities")):
+    reason = _reason(said)
+    lowered = reason.lower()
+    if any(sign in lowered for sign in ("sans do not match", "certificate's", "none of the expected identities")):
         return IdentityError(
-            f"{asset} is signed, but not by {identity.subject}: {last}",
+            f"{asset} is signed, but not by {identity.subject}: {reason}",
             "Nothing was installed. If the project moved: AGENT_WAYS_REPOSITORY=owner/name. Else tell the maintainers.",
         )
-    return BundleRefusedError(f"the signature of {asset} does not verify: {last}", _HINT)
+    return BundleRefusedError(f"the signature of {asset} does not verify: {reason}", _HINT)
+
+
+def _reason(said: str) -> str:
+    """The one sentence that matters in what a verifier said: without its log's columns and its advice on itself."""
+    text = " ".join(said.split())
+    found = re.match(r".*(?:ERROR|Error:|error:) (.*?)(?: \S+\.py:\d+)?(?: For detailed error.*)?$", text)
+    return (found[1] if found else text)[-500:].strip() or "it gave no reason"

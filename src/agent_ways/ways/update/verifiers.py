@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent_ways.base import paths
-from agent_ways.ways.update.bundles import ISSUER, TRIGGER, Identity, refusal
+from agent_ways.ways.update.bundles import ISSUER, Identity, refusal
 from agent_ways.ways.update.errors import BundleRefusedError, NoVerifierError
 
 if TYPE_CHECKING:
@@ -55,13 +55,14 @@ class Verifier:
             *("--cert-identity", identity.subject),
             *("--repository", identity.repository),
             *("--ref", identity.ref),
-            *("--trigger", TRIGGER),
+            *("--trigger", identity.trigger),
             asset,
         ]
 
     def verify(self, asset: str, bundle: str, identity: Identity, env: Mapping[str, str]) -> None:
         """Raise `IdentityError` or `BundleRefusedError` unless the bundle proves that `identity` signed the asset."""
         clean = {name: value for name, value in env.items() if not name.startswith("PYTHON")}
+        clean |= {"COLUMNS": "2000", "TERM": "dumb", "NO_COLOR": "1"}  # its words on one line
         try:
             ran = subprocess.run(
                 self.words(asset, bundle, identity),
