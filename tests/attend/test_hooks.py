@@ -215,7 +215,8 @@ class Target:
     def run(self, script: str, given: str) -> tuple[int, str, str]:
         ran = subprocess.run(
             [str(self.folder / "hooks" / "agent-ways" / script)],
-            env=self.env, input=given, capture_output=True, text=True, errors="surrogateescape", check=False, timeout=60,
+            env=self.env, input=given, capture_output=True, text=True, errors="surrogateescape", timeout=60,
+            check=False,
         )  # fmt: skip
         return ran.returncode, ran.stdout, ran.stderr
 

@@ -116,6 +116,26 @@ def test_a_reply_from_the_terminal_reaches_the_session_that_wrote(world: World) 
     assert (found["re"], found["thread"], found["body"]) == (asked["id"], asked["id"], "the second")
 
 
+@pytest.mark.demand("KA-6")
+def test_mail_for_a_session_that_was_wrapped_is_kept_and_said_to_be(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    me = world.session(10, A)
+    monkeypatch.setattr("agent_ways.attend.verbs.talk.is_quiet", lambda _, instance: instance.key == me.key)
+    [one] = call(person(world), "send", to=[A], body="x")["recipients"]
+    assert one["state"] == "kept: wrapped"
+
+
+@pytest.mark.demand("CON-1")
+def test_what_was_printed_and_is_not_proven_is_said_to_be_so(world: World) -> None:
+    me = world.session(10, A)
+    world.send(None, "x", A)
+    world.claim(me, "drain")
+    assert call(session(world, 10), "status")["notes"] == []
+    world.clock.advance(6)
+    assert "unproven" in call(session(world, 10), "status")["notes"][0]
+
+
 @pytest.mark.demand("ATT-3")
 def test_reading_verbs_change_nothing_also_for_a_session_that_never_registered(world: World) -> None:
     world.session(10, A)

@@ -71,6 +71,8 @@ def run(names: tuple[str, ...], env: Mapping[str, str]) -> int:
     except _EndedError:
         return 0
     finally:
+        for number in _ENDS:
+            signal.signal(number, signal.SIG_IGN)  # we are going already
         lock.release()
 
 

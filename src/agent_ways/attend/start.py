@@ -37,12 +37,12 @@ def session_start(caller: Caller, source: str) -> str:
     if record is None or record.is_sdk or source not in BEGINNINGS:
         return ""
     instance = intake.arrive(caller.bus, caller.identity)
-    notes = _notes(caller.bus, instance)
-    parts = [_how(caller.bus, caller.identity, instance)]
-    return "\n\n".join([*parts, *notes])
+    notes, shown = _notes(caller.bus, instance)
+    unseen = inbox.unseen(caller.bus, instance.session) - shown
+    return "\n\n".join([_how(caller.bus, caller.identity, instance, unseen), *notes])
 
 
-def _how(bus: Bus, identity: Identity, instance: Instance) -> str:
+def _how(bus: Bus, identity: Identity, instance: Instance, unseen: int) -> str:
     """How the session is reached, judged by the launch flag, the socket variable and the registration (ATT-14)."""
     record = identity.record
     known = Known(key=instance.key, session=instance.session, live=ALIVE)
@@ -50,7 +50,6 @@ def _how(bus: Bus, identity: Identity, instance: Instance) -> str:
     flagged = found["channel"]["evidence"] is not None and "--channels" not in (found["channel"]["evidence"] or "")
     socket = bool(bus.env.get("CLAUDE_CODE_MESSAGING_SOCKET"))
     registered = _registered(identity.config_dir)
-    unseen = inbox.unseen(bus, instance.session)
     lines = [f"[attend] You are {instance.name} on the message bus of this machine's Claude Code sessions."]
     if registered and (flagged or socket):
         lines.append("Messages from other sessions reach you by themselves; there is nothing to start or poll.")
@@ -82,11 +81,11 @@ def _registered(config_dir: str) -> bool:
     return False
 
 
-def _notes(bus: Bus, instance: Instance) -> list[str]:
-    """The notes to `self`, claimed for this start and then shown whole; what is too long is named."""
+def _notes(bus: Bus, instance: Instance) -> tuple[list[str], int]:
+    """The notes to `self`, claimed for this start and then shown whole, and how many; what is too long is named."""
     taken = intake.take_self(bus, instance)
     if not taken:
-        return []
+        return [], 0
     found = {slip.id: signals.read(bus, slip.id) for slip in taken}
     with ledger.open_ledger(bus, instance.key) as opened:
         there = [slip for slip in taken if isinstance(found[slip.id], Signal) and opened.offers(slip)]
@@ -103,4 +102,4 @@ def _notes(bus: Bus, instance: Instance) -> list[str]:
         parts.append(text)
     if named:
         parts.append(f"{headers.named(named)} Too long to stand here: attend_inbox shows them whole.")
-    return ["Left for you by an earlier session of this project:", *parts] if parts else []
+    return (["Left for you by an earlier session of this project:", *parts] if parts else []), len(there)

@@ -128,6 +128,9 @@ def _under_way(caller: Caller, instance: Instance | None, words: list[str]) -> l
         words += [f"the conduit {conduit} is down: {why}"] if why else []
     found = []
     for signal_id, claim in sorted(book.claims.items()):
+        silent = caller.bus.monotonic() - claim.since >= delivery.TRACELESS
+        if claim.state == delivery.PUSHED and claim.conduit not in delivery.PUSHING and silent:
+            words.append(f"{signal_id} was shown by the {claim.conduit}, unproven: no transcript says so yet")
         if claim.state != delivery.QUEUED:
             found.append({"id": signal_id, "state": claim.state, "conduit": claim.conduit, "at": iso(claim.at)})
         elif claim.left:

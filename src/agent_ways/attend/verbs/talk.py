@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agent_ways.attend import delivery, directory, instances, reach, sending
 from agent_ways.attend.addresses import ALIVE, UNKNOWN
+from agent_ways.attend.quiet import is_quiet
 from agent_ways.attend.trays import OPEN
 from agent_ways.attend.verbs.caller import speaker
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from agent_ways.attend.verbs.caller import Caller
 
 KEPT = "no live session; kept"
+WRAPPED = "kept: wrapped"
+"""Its keepalive window closed: nothing is shown to it until its operator types (KA-6)."""
 UNSEEN_HOST = "queued; whether it lives can not be seen from here"
 _LISTED = 3
 
@@ -50,8 +53,12 @@ def reply(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _result(caller: Caller, sent: Sent) -> dict[str, Any]:
-    recipients = [{"session": one.session, "name": one.name, "state": state(one)} for one in sent.recipients]
-    notes = [*sent.notes, *_unwoken(caller, sent)]
+    asleep, wrapped = _resting(caller, sent)
+    recipients = [
+        {"session": one.session, "name": one.name, "state": WRAPPED if one.session in wrapped else state(one)}
+        for one in sent.recipients
+    ]
+    notes = [*sent.notes, *_unwoken(asleep)]
     return {
         "id": sent.signal.id,
         "room": sent.signal.room,
@@ -67,24 +74,32 @@ def state(one: Recipient) -> str:
     return {ALIVE: delivery.QUEUED, UNKNOWN: UNSEEN_HOST}.get(one.live, KEPT)
 
 
-def _unwoken(caller: Caller, sent: Sent) -> list[str]:
-    """Which live recipients nothing wakes: they are shown it at the end of their next turn."""
-    asleep = []
+def _resting(caller: Caller, sent: Sent) -> tuple[list[str], set[str]]:
+    """Of the live sessions that it is for: the names of those that nothing wakes, the ids of those wrapped."""
+    asleep: list[str] = []
+    wrapped: set[str] = set()
     known = None
     for one in sent.recipients:
-        if one.live != ALIVE or one.why == OPEN or one.session is None:
+        if one.live != ALIVE or one.session is None:
             continue
         known = known or directory.directory(caller.bus)
         found = known.by_session(one.session)
         if found is None:
             continue
         instance = instances.read(caller.bus, found.key) if found.key else None
-        record = reach.record_of(caller.bus, found, instance)
-        if not reach.wakes(reach.conduits(caller.bus, found, instance, record)):
-            asleep.append(one.name)
+        if instance is not None and is_quiet(caller.bus, instance):
+            wrapped.add(one.session)
+        elif one.why != OPEN:
+            record = reach.record_of(caller.bus, found, instance)
+            if not reach.wakes(reach.conduits(caller.bus, found, instance, record)):
+                asleep.append(one.name)
+    return asleep, wrapped
+
+
+def _unwoken(asleep: list[str]) -> list[str]:
+    """What is said of live recipients that nothing wakes: they are shown it at the end of their next turn."""
     if not asleep:
         return []
     more = f" and {len(asleep) - _LISTED} more" if len(asleep) > _LISTED else ""
-    return [
-        f"nothing wakes {', '.join(asleep[:_LISTED])}{more}: shown at the end of the next turn, where the Stop hook is"
-    ]
+    who = ", ".join(asleep[:_LISTED]) + more
+    return [f"nothing wakes {who}: shown at the end of the next turn, where the Stop hook is"]
