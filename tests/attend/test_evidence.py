@@ -216,6 +216,18 @@ def test_an_event_that_crosses_clear_is_proven_in_the_new_transcript(world: Worl
 
 
 @pytest.mark.demand("CON-1")
+def test_a_proof_in_a_transcript_that_was_cleared_again_before_anybody_looked_counts(world: World) -> None:
+    who = world.session(100, A)
+    signal = told(world, who)
+    world.claim(who)
+    world.client(100, B)
+    world.arrive(100)
+    world.write(B, rows.channel_event(headers.shown(signal), NOON))
+    world.client(100, C)
+    assert settle(world, world.arrive(100)).seen == (signal.id,)
+
+
+@pytest.mark.demand("CON-1")
 def test_a_killed_client_s_claims_end_but_what_its_transcript_shows_stays_shown(world: World) -> None:
     who = world.session(100, A)
     shown, lost = told(world, who, "shown"), told(world, who, "lost")

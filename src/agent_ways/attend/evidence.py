@@ -97,7 +97,7 @@ def settle(
     if not ledger.under_way(opened) and not slips:
         return Settled((), (), (), (), ())
     state, now = instances.now_of(bus, instance)
-    _follow(opened, now if state == ALIVE else instance.session)
+    _follow(opened, (*instance.sessions, now) if state == ALIVE else instance.sessions)
     found = look(opened, instance, now)
     waiting = {slip.id: slip for slip in slips}
     proofs, announced, requeued, retry, notes = _apply(bus, opened, instance, found, idle_for)
@@ -113,11 +113,16 @@ def settle(
     return Settled(tuple(proofs), tuple(announced), tuple(requeued), tuple(retry), tuple(dict.fromkeys(notes)))
 
 
-def _follow(opened: Ledger, session: str) -> None:
-    """`/clear` between claim and proof: events cross it, so both transcripts count from here on."""
+def _follow(opened: Ledger, sessions: Sequence[str]) -> None:
+    """`/clear` between claim and proof: events cross it, so all transcripts since the claim count from here on."""
     for signal_id, claim in opened.claims.items():
-        if claim.state != delivery.QUEUED and session not in claim.sessions:
-            opened.claims[signal_id] = claim.but(sessions=(*claim.sessions, session))
+        if claim.state == delivery.QUEUED:
+            continue
+        first = claim.sessions[0] if claim.sessions else ""
+        since = sessions[sessions.index(first) :] if first in sessions else sessions[-1:]
+        new = tuple(dict.fromkeys((*claim.sessions, *since)))
+        if new != claim.sessions:
+            opened.claims[signal_id] = claim.but(sessions=new)
 
 
 def look(opened: Ledger, instance: Instance, session: str) -> Found:
