@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent_ways.attend import aliases, directory, instances, intake, layout, names, rooms, trays
+from agent_ways.attend import directory, instances, layout, trays
 from agent_ways.base.errors import RefusedError
 from agent_ways.claude.identity import Identity
-from tests.attend.world import WEB, A, B, C, World
+from tests.attend.world import A, B, C, World
 
 if TYPE_CHECKING:
     from agent_ways.attend.signals import Note
@@ -139,17 +139,6 @@ def test_what_another_host_owns_is_unknown_and_left_alone(world: World) -> None:
     assert found.client == mine.client
 
 
-def test_a_live_session_that_never_registered_can_be_named(world: World) -> None:
-    world.client(100, A, "/p/x")
-    (known,) = directory.known_sessions(world.bus)
-    assert (known.key, known.session, known.live, known.project) == (None, A, "alive", "/p/x")
-    world.client(200, B, entrypoint="sdk-cli")
-    assert len(directory.known_sessions(world.bus)) == 1
-    world.send(None, "before it registered", A)
-    world.arrive(100)
-    assert world.bodies(A) == ["before it registered"]
-
-
 @pytest.mark.demand("ATT-11")
 @pytest.mark.parametrize(
     "content", [b"", b'{"v":1', b"[]", b'{"v":1,"key":"x"}', b'{"v":99}', b'{"v":1,"sessions":["../x"]}']
@@ -170,87 +159,3 @@ def test_a_worktree_belongs_to_its_project() -> None:
     assert instances.project_of("/p/web/.claude/worktrees/fix-1/src") == "/p/web"
     assert instances.project_of("/p/web") == "/p/web"
     assert instances.project_of("/.claude/worktrees/x") == "/.claude/worktrees/x"
-
-
-def test_every_project_has_a_nickname_of_its_own_while_there_are_any() -> None:
-    taken: set[str] = set()
-    for number in range(len(names.NICKNAMES)):
-        name = names.nickname(f"/p/{number}", taken)
-        assert name not in taken
-        taken.add(name)
-    assert names.nickname("/p/one-more", taken) in taken
-    assert len(names.NICKNAMES) == len({name.lower() for name in names.NICKNAMES}) >= 190
-
-
-def test_ordinals_go_on_after_omega() -> None:
-    assert [names.ordinal(number) for number in (0, 23, 24)] == ["alpha", "omega", "25"]
-
-
-@pytest.mark.demand("ATT-2")
-def test_an_alias_has_one_holder_survives_restarts_and_keeps_mail_while_unheld(world: World) -> None:
-    one, other = world.session(100, A), world.session(200, B)
-    assert intake.take_alias(world.bus, one, "@captain") == 0
-    with pytest.raises(RefusedError, match="held by"):
-        intake.take_alias(world.bus, other, "captain")
-    world.send(other, "first", "@captain")
-    assert world.bodies(A) == ["first"]
-    world.end(100)
-    world.send(other, "second", "captain")
-    assert world.bodies(A) == ["first"]
-    world.session(101, A)
-    assert world.bodies(A) == ["first", "second"]
-    world.end(101)
-    world.send(other, "third", "captain")
-    assert intake.take_alias(world.bus, other, "captain") == 3
-    assert world.bodies(B) == ["first", "second", "third"]
-    assert world.bodies(A) == []
-    assert aliases.held_by(world.bus, other.key) == ["captain"]
-
-
-def test_an_alias_that_was_let_go_stays_known(world: World) -> None:
-    one = world.session(100, A)
-    intake.take_alias(world.bus, one, "captain")
-    assert aliases.drop(world.bus, one, "@Captain")
-    assert not aliases.drop(world.bus, one, "captain")
-    sent = world.send(None, "later", "@captain")
-    assert "kept for who holds it next" in sent.notes[0]
-
-
-@pytest.mark.demand("ATT-2")
-def test_mail_to_a_project_waits_for_its_next_session(world: World) -> None:
-    world.send(None, "welcome", WEB)
-    one = world.session(100, A)
-    other = world.session(200, B)
-    assert (world.bodies(one.session), world.bodies(other.session)) == (["welcome"], [])
-
-
-@pytest.mark.demand("ATT-2")
-def test_a_note_to_self_goes_to_the_first_session_that_asks(world: World) -> None:
-    writer = world.session(100, A)
-    world.send(writer, "go on with the tests", "self")
-    assert world.bodies(A) == []
-    one, other = world.session(200, B), world.session(300, C)
-    assert [slip.why for slip in intake.take_self(world.bus, one)] == [trays.SELF]
-    assert intake.take_self(world.bus, other) == []
-    assert world.bodies(B) == ["go on with the tests"]
-
-
-def test_channels_are_made_listed_left_and_dissolved(world: World) -> None:
-    one, other = world.session(100, A), world.session(200, B)
-    rooms.create(world.bus, "#deploy", "rollouts")
-    assert intake.join(world.bus, one, "Deploy")
-    assert not intake.join(world.bus, one, "deploy")
-    assert intake.join(world.bus, other, "#new-one")
-    assert [(one.name, one.description, len(one.members)) for one in rooms.channels(world.bus)] == [
-        ("deploy", "rollouts", 1),
-        ("new-one", "", 1),
-    ]
-    world.send(other, "hello deploy", "#deploy")
-    assert world.bodies(A) == ["hello deploy"]
-    assert rooms.leave(world.bus, one.key, "deploy")
-    assert not rooms.leave(world.bus, one.key, "deploy")
-    assert rooms.dissolve(world.bus, "deploy").description == "rollouts"
-    assert [one.name for one in rooms.channels(world.bus)] == ["new-one"]
-    assert os.listdir(layout.channels(world.bus.root)) == ["new-one"]
-    with pytest.raises(RefusedError):
-        rooms.create(world.bus, "new-one")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from agent_ways.attend import inbox, intake, ledger, rooms, seen, trays
-from tests.attend.world import A, B, C, World
+from tests.attend.world import WEB, A, B, C, World
 
 
 def counted(world: World, key: str) -> int:
@@ -119,3 +119,22 @@ def test_who_comes_back_meets_fresh_talk_of_the_open_room_and_no_history(world: 
     world.session(101, A)
     assert world.bodies(A) == ["fresh"]
     assert counted(world, who.key) == before
+
+
+@pytest.mark.demand("ATT-2")
+def test_mail_to_a_project_waits_for_its_next_session(world: World) -> None:
+    world.send(None, "welcome", WEB)
+    one = world.session(100, A)
+    other = world.session(200, B)
+    assert (world.bodies(one.session), world.bodies(other.session)) == (["welcome"], [])
+
+
+@pytest.mark.demand("ATT-2")
+def test_a_note_to_self_goes_to_the_first_session_that_asks(world: World) -> None:
+    writer = world.session(100, A)
+    world.send(writer, "go on with the tests", "self")
+    assert world.bodies(A) == []
+    one, other = world.session(200, B), world.session(300, C)
+    assert [slip.why for slip in intake.take_self(world.bus, one)] == [trays.SELF]
+    assert intake.take_self(world.bus, other) == []
+    assert world.bodies(B) == ["go on with the tests"]

@@ -222,7 +222,7 @@ def resolve(addresses: Sequence[Address], directory: Directory, me: Known | None
     for _, found, _, _ in chosen:
         for one in found:
             known = strongest.get(one.tray)
-            if known is None or trays.WHY.index(one.why) < trays.WHY.index(known.why):
+            if known is None or trays.stronger(one.why, known.why):
                 strongest[one.tray] = one
     to = tuple(dict.fromkeys(exact for exact, _, _, _ in chosen))
     rooms = dict.fromkeys(room for _, _, more, _ in chosen for room in more)

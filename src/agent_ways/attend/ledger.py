@@ -16,7 +16,6 @@ from agent_ways.base.records import read_record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from types import TracebackType
     from typing import Any, Final
 
     from agent_ways.attend.bus import Bus
@@ -117,9 +116,7 @@ class OpenLedger:
         if self.ledger.changed:
             disk.put_record(self._path, self.ledger.to_record())
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             if kind is None:
                 self.save()

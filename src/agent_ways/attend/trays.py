@@ -124,9 +124,9 @@ def unfollow(bus: Bus, tray: str, earlier: str) -> None:
     disk.forget(os.path.join(_folder(bus.root, tray, False), _AFTER + earlier))
 
 
-def strongest(reasons: Iterable[str]) -> str:
-    """The strongest of several reasons to wait."""
-    return min(reasons, key=WHY.index)
+def stronger(one: str, other: str) -> bool:
+    """Whether one reason to wait is stronger than another."""
+    return WHY.index(one) < WHY.index(other)
 
 
 def _folder(root: str, tray: str, held: bool) -> str:
@@ -139,5 +139,5 @@ def _add(found: dict[str, Slip], tray: str, entry: str, held: bool) -> None:
     if why not in WHY or not ids.is_id(signal_id):
         return
     known = found.get(signal_id)
-    if known is None or WHY.index(why) < WHY.index(known.why):
+    if known is None or stronger(why, known.why):
         found[signal_id] = Slip(tray, signal_id, why, held)
