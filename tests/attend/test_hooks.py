@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +17,9 @@ from tests.attend.frontends.callers import call, person, serve
 from tests.attend.test_drain import ATTEND
 from tests.attend.world import WEB, A, B, World
 from tests.support import transcripts as rows
+from tests.support.fake_client import FakeClient, Plan
 from tests.support.transcripts import NOON
+from tests.support.until import until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -265,8 +268,6 @@ def test_a_missing_broken_or_older_command_never_holds_up_a_session(tmp_path: Pa
 
 @pytest.mark.demand("ATT-14")
 def test_the_session_start_script_answers_a_session_in_the_clients_form(tmp_path: Path) -> None:
-    from tests.support.fake_client import FakeClient, Plan
-
     target = Target(tmp_path)
     with FakeClient(tmp_path / "c", Plan()) as client:
         ran = client.spawn([str(target.folder / "hooks" / "agent-ways" / "attend-session-start.sh")], timeout=30)
@@ -274,6 +275,28 @@ def test_the_session_start_script_answers_a_session_in_the_clients_form(tmp_path
     answer = json.loads(ran["stdout"])["hookSpecificOutput"]
     assert answer["hookEventName"] == "SessionStart"
     assert answer["additionalContext"].startswith("[attend] You are ")
+
+
+@pytest.mark.demand("ATT-14")
+def test_a_record_that_comes_after_the_hook_began_is_waited_for(tmp_path: Path) -> None:
+    target = Target(tmp_path)
+    with FakeClient(tmp_path / "c", Plan(write_record=False, session_id=A)) as client:
+        given = f"{tmp_path}/given"
+        os.mkfifo(given)
+        started = tmp_path / "started"
+        script = f"touch {started}; '{target.folder}/hooks/agent-ways/attend-session-start.sh' < {given}"
+        client._number += 1
+        order = {"n": client._number, "do": "spawn", "argv": ["sh", "-c", script], "env": {}}
+        client._control.sendall(json.dumps(order).encode() + b"\n")
+        until(str(tmp_path), started.exists)
+        with open(given, "w", encoding="utf-8") as fifo:
+            json.dump({"session_id": client.session_id, "source": "startup"}, fifo)
+        client.write_record()
+        answer = client._number - 1
+        while answer not in client._events.answers:
+            client._pump(time.monotonic() + 30, "the hook's answer")
+        ran = client._events.answers[answer]["value"]
+    assert json.loads(ran["stdout"])["hookSpecificOutput"]["additionalContext"].startswith("[attend] You are ")
 
 
 def test_every_hook_script_can_be_run_and_needs_nothing_but_sh() -> None:

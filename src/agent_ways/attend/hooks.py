@@ -17,12 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from agent_ways.attend.verbs.caller import Caller
+
     Input = dict[str, Any]
 
 SESSION_START, GUARD_RUN, GUARD_FILES = NAMES = ("session-start", "guard-run", "guard-files")
 DENIED = 10
 """Exit code of a guard that refuses. The hook scripts make it 2, which the client takes for a refusal: here that is the
 code of words that do not fit, and those must never hold up a tool."""
+PATIENCE = 3.0
+"""Seconds that the session's record is waited for at its start; the hook may take ten."""
+_PAUSE = 0.02
 _LONGEST_INPUT = 1 << 24
 
 
@@ -49,12 +54,11 @@ def _judge(name: str, env: Mapping[str, str]) -> str:
 
 def _start(env: Mapping[str, str]) -> int:
     from agent_ways.attend.start import session_start
-    from agent_ways.attend.verbs.caller import COMMAND, open_caller
     from agent_ways.base.errors import WaysError
 
     given = _input()
     try:
-        text = session_start(open_caller(env, COMMAND), str(given.get("source", "startup")))
+        text = session_start(_caller(env, given.get("session_id")), str(given.get("source", "startup")))
     except WaysError as error:
         sys.stderr.write(f"attend: {error.message}\n{error.hint}\n")
         return 0
@@ -63,6 +67,27 @@ def _start(env: Mapping[str, str]) -> int:
         sys.stdout.write(dumps_readable(answer) + "\n")
         sys.stdout.flush()
     return 0
+
+
+def _caller(env: Mapping[str, str], session: object) -> Caller:
+    """The caller, once the client's record names the session that the hook was started for.
+
+    At a start the hook runs first and the record comes about 0.1 s later (2.1.285, 2.1.332).
+    """
+    import time
+
+    from agent_ways.attend.verbs.caller import COMMAND, open_caller
+    from agent_ways.claude.records import is_sdk
+
+    end = time.monotonic() + PATIENCE
+    while True:
+        caller = open_caller(env, COMMAND)
+        record = caller.identity.record
+        if session is None or is_sdk(env.get("CLAUDE_CODE_ENTRYPOINT")) or time.monotonic() >= end:
+            return caller
+        if record is not None and record.session == session:
+            return caller
+        time.sleep(_PAUSE)
 
 
 def _input() -> Input:
