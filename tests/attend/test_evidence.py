@@ -180,8 +180,35 @@ def test_a_late_proof_still_counts_after_the_claim_ended(world: World) -> None:
     settle(world, who)
     assert state(world, who, signal) == delivery.QUEUED
     world.write(A, rows.hook_context(headers.shown(signal), NOON))
-    world.claim(who, "drain")
     assert settle(world, who).seen == (signal.id,)
+    assert world.claim(who, "drain") == []
+
+
+@pytest.mark.demand("CON-1")
+def test_what_a_client_killed_at_once_had_written_down_is_not_shown_to_the_resumed_session(world: World) -> None:
+    who = world.session(100, A)
+    signal = told(world, who)
+    world.claim(who)
+    world.end(100)
+    assert settle(world, who).requeued == (signal.id,)
+    world.write(A, rows.channel_event(headers.shown(signal), NOON))  # what was in its buffers when we looked
+    again = world.session(101, A)
+    assert settle(world, again).seen == (signal.id,)
+
+
+@pytest.mark.demand("ATT-10", "CON-1")
+def test_reading_the_inbox_proves_what_was_held_back_too(world: World) -> None:
+    world.client(100, A)
+    made = [world.send(None, str(number), A).signal for number in range(52)]
+    who = world.arrive(100)
+    result = json.dumps({"v": 1, "signals": [made[0].to_json(), made[51].to_json()]})
+    world.write(
+        A,
+        rows.assistant("msg_1", NOON, [rows.tool_use("toolu_1", "mcp__agent-ways__attend_inbox")]),
+        rows.tool_result("toolu_1", NOON, result),
+    )
+    assert set(settle(world, who).seen) == {made[0].id, made[51].id}
+    assert len(trays.waiting(world.bus.root, A, held=True)) == 1
 
 
 @pytest.mark.demand("CON-1")

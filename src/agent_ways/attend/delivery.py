@@ -71,6 +71,7 @@ class Rule(Value):
 TABLE = (
     Rule(QUEUED, TAKEN, CLAIM, PUSHED),
     Rule(QUEUED, READ, MARK, SEEN),
+    Rule(QUEUED, PROVEN, MARK, SEEN),
     Rule(PUSHED, ENQUEUED, NOTHING, ARRIVED),
     Rule(PUSHED, PROVEN, MARK, SEEN),
     Rule(PUSHED, NAMED, MARK, ANNOUNCED),
@@ -96,7 +97,7 @@ TABLE = (
     Rule(ANNOUNCED, OTHER, SHOW_NOTHING, ANNOUNCED),
     Rule(ANNOUNCED, MOVED, ADD_ID, ANNOUNCED),
 )
-"""What the design's table says, one state to a row, and four rows where it is silent (`docs/explanation/attend.md`)."""
+"""What the design's table says, one state to a row, and five rows where it is silent (`docs/explanation/attend.md`)."""
 
 _RULES = {(rule.state, rule.event): rule for rule in TABLE}
 

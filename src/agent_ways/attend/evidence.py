@@ -100,16 +100,23 @@ def settle(
     _follow(opened, (*instance.sessions, now) if state == ALIVE else instance.sessions)
     found = look(opened, instance, now)
     waiting = {slip.id: slip for slip in slips}
+    if found.read - waiting.keys():
+        # The inbox shows what is held back too.
+        waiting |= {slip.id: slip for slip in trays.waiting(bus.root, instance.session, held=True)}
     proofs, announced, requeued, retry, notes = _apply(bus, opened, instance, found, idle_for)
-    for signal_id in found.read:
-        if signal_id in waiting and signal_id not in proofs:
-            proofs[signal_id] = found.proofs[signal_id]
+    for signal_id in (found.read | found.whole) & waiting.keys():
+        if opened.state(signal_id) == delivery.QUEUED:
+            proofs.setdefault(signal_id, found.proofs[signal_id])
     if proofs:
         seen.mark(bus, instance.key, proofs)
         for signal_id in proofs:
             opened.claims.pop(signal_id, None)
             if signal_id in waiting:
                 trays.drop(bus, waiting[signal_id])
+    if not ledger.under_way(opened):
+        # The next look begins at its claims, however long the transcript has become by then.
+        opened.looked.clear()
+        opened.calls.clear()
     return Settled(tuple(proofs), tuple(announced), tuple(requeued), tuple(retry), tuple(dict.fromkeys(notes)))
 
 
