@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import signal
@@ -20,6 +21,7 @@ from agent_ways.ways.update.errors import NoReleaseError, NothingToRollBackError
 from agent_ways.ways.update.fetch import Edges
 from agent_ways.ways.update.names import SUMS
 from agent_ways.ways.update.platforms import Machine
+from agent_ways.ways.update.progress import meter
 from tests.release.computer import LINUX, Computer, asset_name, assets, packed
 
 if TYPE_CHECKING:
@@ -359,6 +361,21 @@ def test_progress_ends_with_the_whole_size(installed: Computer, server: ReleaseS
     size = len(server.releases["1.1.0"][asset_name("1.1.0")])
     assert seen[-1] == (size, size)
     assert seen == sorted(seen)
+
+
+def test_a_person_who_watches_sees_each_percent_once_and_nobody_else_is_told() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    watched, file = Terminal(), io.StringIO()
+    for stream in (watched, file):
+        show = meter(stream)
+        for done in range(0, 3_000_001, 1000):
+            show(done, 3_000_000)
+    assert watched.getvalue().count("\r") == 101
+    assert watched.getvalue().endswith("\rdownloading: 100 % of 3.0 MB\n")
+    assert file.getvalue() == ""
 
 
 def test_what_decides_on_this_machine_is_found_without_asking_anyone() -> None:

@@ -24,6 +24,7 @@ from agent_ways.ways.update.fetch import Edges, Fetcher, Source
 from agent_ways.ways.update.names import Version, parse_version
 from agent_ways.ways.update.origin import origin_of
 from agent_ways.ways.update.plan import SUMS_ONLY, Plan
+from agent_ways.ways.update.progress import meter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +40,7 @@ class Here:
 
     place: managed.Place = field(default_factory=managed.this_place)
     machine: platforms.Machine = field(default_factory=platforms.this_machine)
-    edges: Edges = field(default_factory=Edges)
+    edges: Edges = field(default_factory=lambda: Edges(progress=meter()))
     build: Callable[[str, World], str] = source.build
 
 

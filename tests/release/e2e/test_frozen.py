@@ -1,0 +1,170 @@
+"""The frozen form, on the real thing. Minutes, not seconds: `make release-rehearsal` runs these."""
+
+from __future__ import annotations
+
+import filecmp
+import json
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+from build.frozen import check
+from build.frozen.__main__ import freeze
+
+from agent_ways import __version__
+from agent_ways.ways.layout import COMMANDS
+from build import launch, zipapp
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+
+
+class Server:
+    """One frozen server, spoken to line by line."""
+
+    def __init__(self, program: Path, env: dict[str, str]) -> None:
+        self.process = subprocess.Popen(
+            [program], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+        )
+
+    def ask(self, method: str, **params: Any) -> Any:
+        assert self.process.stdin
+        assert self.process.stdout
+        line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+        self.process.stdin.write(line + b"\n")
+        return json.loads(self.process.stdout.readline())["result"]
+
+    def initialize(self) -> Any:
+        client = {"name": "test", "version": "1"}
+        return self.ask("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo=client)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+
+@pytest.mark.demand("LIFE-8")
+@pytest.mark.parametrize("name", check.CHECKS)
+def test_each_promise_of_the_frozen_form_holds(name: str, suite: Path) -> None:
+    assert check.CHECKS[name](suite) == ""
+
+
+def test_a_folder_that_asks_for_too_new_a_glibc_does_not_pass() -> None:
+    found = {"a.so": {"versions": ["GLIBC_2.4", "GLIBC_2.34"]}, "b.so": {"versions": ["GLIBC_PRIVATE", "ZLIB_1.2"]}}
+    assert check.too_new(found, (2, 33)) == ["a.so needs glibc 2.34"]
+    assert check.too_new(found, (2, 34)) == []
+
+
+@pytest.mark.demand("LIFE-8")
+def test_two_builds_in_two_folders_are_byte_identical(tmp_path: Path) -> None:
+    made = []
+    for name in ("one", "another folder"):
+        shutil.copytree(CHECKOUT / "src" / "agent_ways", tmp_path / name / "src" / "agent_ways")
+        freeze(tmp_path / name / "src", tmp_path / name / "out")
+        made.append(tmp_path / name / "out")
+    files = [sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()) for folder in made]
+    assert files[0] == files[1]
+    assert filecmp.cmpfiles(made[0], made[1], files[0], shallow=False)[1:] == ([], [])
+
+
+def test_twenty_first_starts_at_once_all_answer(suite: Path, home: dict[str, str], tmp_path: Path) -> None:
+    fresh = tmp_path / "fresh"
+    shutil.copytree(suite, fresh, symlinks=True)
+    said: list[str] = []
+
+    def start(number: int) -> None:
+        name = COMMANDS[number % 3]
+        said.append(subprocess.check_output([fresh / name, "--version"], env=home, text=True).split()[1])
+
+    threads = [threading.Thread(target=start, args=(number,)) for number in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert said == [__version__] * 20
+
+
+@LINUX
+@pytest.mark.demand("LIFE-8")
+def test_a_resident_server_is_one_process_of_ours_and_leaves_nothing(suite: Path, home: dict[str, str]) -> None:
+    with Server(suite / "ways-mcp", home) as server:
+        server.initialize()
+        pid = server.process.pid
+        assert Path(f"/proc/{pid}/exe").resolve() == (suite / "ways-mcp").resolve()
+        assert f"PPid:\t{os.getpid()}\n" in Path(f"/proc/{pid}/status").read_text()
+        assert Path(f"/proc/{pid}/task/{pid}/children").read_text() == ""
+        assert len(os.listdir(f"/proc/{pid}/task")) <= 2
+        server.process.send_signal(signal.SIGKILL)
+        server.process.wait(10)
+    assert os.listdir(home["TMPDIR"]) == []
+
+
+def test_a_cleaner_that_empties_the_temporary_folder_does_not_hurt_a_resident_server(
+    suite: Path, home: dict[str, str]
+) -> None:
+    with Server(suite / "ways-mcp", home) as server:
+        server.initialize()
+        shutil.rmtree(home["TMPDIR"])
+        listed = server.ask("tools/list")["tools"]
+        assert listed
+        called = server.ask("tools/call", name="ways_status", arguments={})
+        assert called["structuredContent"]["version"] == __version__
+
+
+def test_a_read_only_installation_without_a_temporary_folder_is_enough(suite: Path, home: dict[str, str]) -> None:
+    home["TMPDIR"] = "/nowhere"
+    with Server(suite / "ways-mcp", home) as server:
+        assert server.initialize()["serverInfo"]["version"] == __version__
+
+
+@pytest.mark.parametrize("locale", ["C", "POSIX", "C.UTF-8"])
+def test_text_beyond_ascii_gets_through_in_every_locale(locale: str, suite: Path, home: dict[str, str]) -> None:
+    home |= {"LC_ALL": locale, "CLAUDE_CONFIG_DIR": home["HOME"] + "/fóö-日本"}
+    with Server(suite / "ways-mcp", home) as server:
+        server.initialize()
+        called = server.ask("tools/call", name="ways_status", arguments={})
+        assert called["structuredContent"]["session"]["config_dir"] == home["CLAUDE_CONFIG_DIR"]
+
+
+def test_through_links_it_knows_its_own_folder(suite: Path, home: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "current").symlink_to(suite)
+    (tmp_path / "ways-mcp").symlink_to(tmp_path / "current" / "ways-mcp")
+    with Server(tmp_path / "ways-mcp", home) as server:
+        server.initialize()
+        (tmp_path / "current").unlink()
+        called = server.ask("tools/call", name="ways_status", arguments={})
+        assert called["structuredContent"]["version"] == __version__
+
+
+def test_help_is_whole_although_the_server_has_no_docstrings(suite: Path, home: dict[str, str]) -> None:
+    said = subprocess.check_output([suite / "ways", "--help"], env=home, text=True)
+    assert "Try things for real" in said
+
+
+@pytest.mark.demand("LIFE-8")
+def test_it_starts_at_most_two_fifths_slower_than_the_zipapp(suite: Path, home: dict[str, str], tmp_path: Path) -> None:
+    """Design, section 10; medians of an interleaved run, so that a busy machine slows both."""
+    archive, program = tmp_path / "ways-mcp.pyz", tmp_path / "ways-mcp"
+    zipapp.write(archive, zipapp.archive(CHECKOUT / "src", "ways-mcp"))
+    zipapp.write(program, launch.launcher(launch.interpreter(), str(archive), zipapp.ENTRIES["ways-mcp"]))
+    times: dict[Path, list[float]] = {suite / "ways-mcp": [], program: []}
+    for _ in range(31):
+        for path, seen in times.items():
+            began = time.perf_counter()
+            with Server(path, home) as server:
+                server.initialize()
+                seen.append(time.perf_counter() - began)
+    frozen, plain = (statistics.median(seen) for seen in times.values())
+    assert frozen / plain <= 1.4, f"{frozen * 1000:.1f} ms against {plain * 1000:.1f} ms"
