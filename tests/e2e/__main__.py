@@ -9,39 +9,16 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
-from tests.e2e import namespace, needs
-
-if TYPE_CHECKING:
-    from typing import NoReturn
-
-_INSIDE = "--inside-the-namespace"
+from tests.e2e import inside, namespace
 
 
-def main(argv: list[str]) -> int:
-    environ = dict(os.environ)
-    if argv[:1] == [_INSIDE]:
-        namespace.bring_loopback_up()
-        pytest = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-o", "norecursedirs=.*"]
-        return namespace.run_as_first_process([*pytest, os.path.dirname(__file__), *argv[1:]])
-    lacks = needs.missing(environ)
-    if lacks:
-        sys.stderr.write(f"{needs.sentence(lacks)}\n")
-        return 1 if needs.required(environ) else 0
-    unbuilt = needs.unbuilt(environ)
-    if unbuilt:
-        sys.stderr.write(f"{unbuilt}\n")
-        return 1
-    return start_inside(argv)
-
-
-def start_inside(argv: list[str]) -> NoReturn:
-    """Become the suite inside a namespace."""
-    os.chdir(needs.REPOSITORY)
-    again = [*namespace.unshare_command(), sys.executable, "-m", "tests.e2e", _INSIDE, *argv]
-    os.execvp(again[0], again)  # noqa: S606 - no shell is wanted
+def suite(argv: list[str]) -> int:
+    """Run pytest over the whole folder, or over the files that are named."""
+    named = any(os.path.exists(word.partition("::")[0]) for word in argv if not word.startswith("-"))
+    pytest = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-o", "norecursedirs=.*"]
+    return namespace.run_as_first_process([*pytest, *([] if named else [os.path.dirname(__file__)]), *argv])
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(inside.run("tests.e2e", suite, sys.argv[1:]))

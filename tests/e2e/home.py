@@ -37,7 +37,7 @@ class Home:
     @classmethod
     def make(cls) -> Home:
         home = cls(os.path.realpath(tempfile.mkdtemp(prefix="ways-e2e-")))
-        for folder in (home.project, home.config_dir, home.runtime, home.temp):
+        for folder in (home.project, home.config_dir, home.runtime, home.temp, home.bin):
             os.makedirs(folder, mode=0o700)
         return home
 
@@ -56,6 +56,11 @@ class Home:
     @property
     def project(self) -> str:
         return os.path.join(self.root, "project")
+
+    @property
+    def bin(self) -> str:
+        """A folder on PATH for commands of ours that a test puts there."""
+        return os.path.join(self.root, "bin")
 
     @property
     def runtime(self) -> str:
@@ -78,19 +83,15 @@ class Home:
         """Where agent-ways keeps its state by default."""
         return os.path.join(self.home, ".local", "state", "agent-ways")
 
-    @property
-    def debug_log(self) -> str:
-        return os.path.join(self.root, "debug.txt")
-
     # -- what goes in ---------------------------------------------------------------------------------------------
 
     def environment(self, client: Client, api_url: str) -> dict[str, str]:
         """All that a process of this home sees: nothing of the caller's environment is passed on.
 
-        The client's folder comes first on PATH, so that `claude` typed by the model is the client under test; then
+        The client's folder comes early on PATH, so that `claude` typed by the model is the client under test; then
         the running interpreter's, so that `python3` is one that the product supports.
         """
-        first = [os.path.dirname(client.executable), os.path.dirname(sys.executable)]
+        first = [self.bin, os.path.dirname(client.executable), os.path.dirname(sys.executable)]
         return {
             "PATH": ":".join([*first, SYSTEM_PATH]),
             "HOME": self.home,
@@ -108,9 +109,10 @@ class Home:
         }
 
     def seed(self, *, channels_feature: bool = True) -> None:
-        """Onboarding done, project trusted, key approved, and the feature flag that channels hang on.
+        """Onboarding done, project trusted, key approved, and the feature flags that channels and Monitor hang on.
 
-        Offline the client reads the flag `tengu_harbor` from its cache of feature flags (seen on both versions).
+        Offline the client reads `tengu_harbor` (channels) and `tengu_amber_sentinel` (Monitor) from its cache of
+        feature flags (seen on both versions).
         """
         trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True, "allowedTools": []}
         settled = {
@@ -122,13 +124,23 @@ class Home:
             "hasSeenTasksHint": True,
             "customApiKeyResponses": {"approved": [FAKE_KEY[-20:]], "rejected": []},
             "projects": {self.project: {**trusted, "projectOnboardingSeenCount": 4}},
-            "cachedGrowthBookFeatures": {"tengu_harbor": channels_feature},
+            "bypassPermissionsModeAccepted": True,
+            "cachedGrowthBookFeatures": {"tengu_harbor": channels_feature, "tengu_amber_sentinel": True},
         }
         _write_json(self.global_config, settled)
 
-    def settings(self, *allow: str) -> None:
-        """The user's settings.json: these permissions and nothing else."""
-        _write_json(os.path.join(self.config_dir, "settings.json"), {"permissions": {"allow": list(allow)}})
+    def settings(self, *allow: str, **more: Any) -> None:
+        """The user's settings.json: these permissions, what is given `more`, and nothing else."""
+        _write_json(os.path.join(self.config_dir, "settings.json"), {"permissions": {"allow": list(allow)}, **more})
+
+    def add_project(self, name: str) -> str:
+        """One more trusted folder to work in, made before a client of this home runs; its path."""
+        path = os.path.join(self.root, name)
+        os.mkdir(path, 0o700)
+        settled = _read_json(self.global_config)
+        settled["projects"][path] = settled["projects"][self.project]
+        _write_json(self.global_config, settled)
+        return path
 
     # -- what comes out -------------------------------------------------------------------------------------------
 
@@ -165,12 +177,12 @@ class Home:
             return []
 
     def debug_lines(self, needle: str) -> list[str]:
-        """Lines of the client's own debug log that hold `needle`."""
-        try:
-            with open(self.debug_log, encoding="utf-8", errors="replace") as file:
-                return [line.rstrip() for line in file if needle in line]
-        except FileNotFoundError:
-            return []
+        """Lines of the clients' own debug logs that hold `needle`."""
+        found = []
+        for path in sorted(glob.glob(os.path.join(self.root, "debug-*.txt"))):
+            with open(path, encoding="utf-8", errors="replace") as file:
+                found += [line.rstrip() for line in file if needle in line]
+        return found
 
 
 def _read_json(path: str) -> Any:

@@ -44,8 +44,9 @@ class ToolAnswer:
 class Session:
     """One interactive client at its prompt, with its MCP server connected."""
 
-    def __init__(self, home: Home, api: StubApi, terminal: Terminal) -> None:
+    def __init__(self, home: Home, api: StubApi, terminal: Terminal, debug_log: str) -> None:
         self.home = home
+        self._debug_log = debug_log
         self.api = api
         self.terminal = terminal
         self.pid = terminal.pid
@@ -71,6 +72,23 @@ class Session:
     def servers(self, path: str) -> list[processes.Process]:
         """The client's direct children that run the program at `path`."""
         return [child for child in processes.children(self.pid) if child.runs(path)]
+
+    @property
+    def connected(self) -> bool:
+        """Whether its server is connected and its channel decided on, by the client's own debug log."""
+        try:
+            with open(self._debug_log, encoding="utf-8", errors="replace") as file:
+                return 'MCP server "agent-ways": Channel notifications' in file.read()
+        except FileNotFoundError:
+            return False
+
+    def wait_connected(self) -> None:
+        """Wait until its server is connected and its channel decided on."""
+        until(
+            "the server's connection",
+            lambda: self.connected,
+            instead=lambda: "\n".join([self.terminal.screen(), *self.home.debug_lines("agent-ways")]),
+        )
 
     # -- what a person does ---------------------------------------------------------------------------------------
 
@@ -198,28 +216,25 @@ class Lab:
         if done.returncode:
             raise AssertionError(f"claude mcp add-json: {done.stdout}{done.stderr}")
 
-    def start(self, *args: str) -> Session:
+    def start(self, *args: str, mode: str = "default", project: str | None = None, **env: str) -> Session:
         """Start the client as `launch` does, and wait until its server is connected and its channel decided on."""
-        session = self.launch(*args)
-        until(
-            "the server's connection",
-            lambda: self.home.debug_lines('MCP server "agent-ways": Channel notifications'),
-            instead=lambda: "\n".join([session.terminal.screen(), *self.home.debug_lines("agent-ways")]),
-        )
+        session = self.launch(*args, mode=mode, project=project, **env)
+        session.wait_connected()
         return session
 
-    def launch(self, *args: str) -> Session:
+    def launch(self, *args: str, mode: str = "default", project: str | None = None, **env: str) -> Session:
         """Start the client in a terminal, say yes to the channel dialog, wait for its session.
 
         Permission mode is `default`: the client's own default (auto) asks a classifier that the stub does not play.
+        `env` comes on top of the lab's.
         """
-        if os.path.exists(self.home.debug_log):
-            os.unlink(self.home.debug_log)
-        folder = os.path.join(self.home.root, f"terminal-{len(self._sessions)}")
+        number = len(self._sessions)
+        folder = os.path.join(self.home.root, f"terminal-{number}")
         os.mkdir(folder)
-        argv = [self.client.executable, *args, "--permission-mode", "default", "--debug-file", self.home.debug_log]
-        terminal = Terminal(folder, self.env, self.home.project, argv)
-        session = Session(self.home, self.api, terminal)
+        debug_log = os.path.join(self.home.root, f"debug-{number}.txt")
+        argv = [self.client.executable, *args, "--permission-mode", mode, "--debug-file", debug_log]
+        terminal = Terminal(folder, {**self.env, **env}, project or self.home.project, argv)
+        session = Session(self.home, self.api, terminal, debug_log)
         self._sessions.append(session)
 
         def at_its_prompt(screen: str) -> bool:

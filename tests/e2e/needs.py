@@ -20,6 +20,11 @@ def product(environ: dict[str, str]) -> str:
     return os.path.abspath(environ.get("AGENT_WAYS_MCP") or os.path.join(REPOSITORY, "bin", "ways-mcp"))
 
 
+def command(ways_mcp: str, name: str) -> str:
+    """Another command of the product, which lies beside the server wherever that is a link to."""
+    return os.path.join(os.path.dirname(os.path.realpath(ways_mcp)), name)
+
+
 def unbuilt(environ: dict[str, str]) -> str | None:
     """Why there is nothing to test. That is never a reason to skip: it is ours to build, not the machine's to have."""
     path = product(environ)

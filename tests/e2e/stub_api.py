@@ -7,7 +7,7 @@ The script stands in the newest text that the client sends as its user's, typed 
     SLEEP:seconds           the answer comes that much later (before CALL or SAY)
     ERR:status              the API answers with that HTTP status
 
-Any other text, and a tool's result, gets a plain sentence. Must not know what is under test.
+A `habit` is a script for texts that bring none: what the model does by itself when it reads something. Any other text, and a tool's result, gets a plain sentence. Must not know what is under test.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Self
 from tests.e2e.waiting import PATIENCE, TooLongError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 # Headers that hold a secret on a real machine; here they hold a made-up one, kept only by kind.
 _SECRET = ("authorization", "x-api-key")
@@ -42,6 +42,11 @@ class ApiRequest:
     @property
     def is_message(self) -> bool:
         return self.path == "/v1/messages" and isinstance(self.body, dict)
+
+    @property
+    def session(self) -> str:
+        """The conversation that the client says it belongs to, by its header (seen on 2.1.285 and 2.1.332)."""
+        return self.headers.get("x-claude-code-session-id", "")
 
     @property
     def tools(self) -> list[str]:
@@ -126,8 +131,8 @@ _SCRIPT = re.compile(
 _SLEEP = re.compile(r"SLEEP:([0-9.]+)")
 
 
-def plan(body: Any) -> Plan:
-    """The answer that a request's script asks for."""
+def plan(body: Any, habits: Mapping[str, str] | None = None) -> Plan:
+    """The answer that a request's script asks for; `habits` are scripts by what stands in the newest text."""
     blocks = _blocks(_newest_user(body))
     results = [index for index, block in enumerate(blocks) if block.get("type") == "tool_result"]
     fresh = blocks[results[-1] + 1 :] if results else blocks
@@ -135,8 +140,12 @@ def plan(body: Any) -> Plan:
     texts = [text for text in texts if not text.lstrip().startswith("<system-reminder>")]
     if not texts:
         return Plan(text="stub: got the tool result")
-    for text in reversed(texts):
+    for given in reversed(texts):
+        text = given
         found = _SCRIPT.search(text)
+        if found is None:
+            text = next((script for needle, script in (habits or {}).items() if needle in given), given)
+            found = _SCRIPT.search(text)
         slept = _SLEEP.search(text)
         delay = float(slept[1]) if slept else 0.0
         if found is None:
@@ -157,6 +166,7 @@ class StubApi:
 
     requests: list[ApiRequest] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
+    habits: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._news = threading.Condition()
@@ -321,7 +331,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _message(self, request: ApiRequest) -> None:
         body = request.body
-        todo = plan(body)
+        todo = plan(body, self.server.stub.habits)
         self.server.stub.pause(todo.delay)
         if todo.status != 200:
             self._error(todo.status)

@@ -1,0 +1,1 @@
+"""End-to-end tests of messages between sessions, on the real client."""
