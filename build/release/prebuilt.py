@@ -12,15 +12,16 @@ import shutil
 from typing import TYPE_CHECKING
 
 from agent_ways import __version__
+from agent_ways.base.errors import StateError
 from agent_ways.base.jsontext import dumps
-from agent_ways.base.records import make_dirs, write_bytes
+from agent_ways.base.records import make_dirs, read_record, write_bytes
 from agent_ways.ways.layout import COMPLETE
 from agent_ways.ways.update import platforms
 from agent_ways.ways.update.errors import NoPrebuiltError
 from agent_ways.ways.update.fetch import Edges, Fetcher, Source
 from agent_ways.ways.update.names import SOURCE, Version, parse_version
 from agent_ways.ways.update.origin import origin_of
-from agent_ways.ways.update.versions import smoke
+from agent_ways.ways.update.versions import runs, smoke
 from build import ROOT
 from build.release.about import git
 
@@ -46,6 +47,18 @@ def released_version(ask: Callable[..., str] = git) -> Version:
     return version
 
 
+def standing(folder: Path, version: Version, env: Mapping[str, str]) -> str | None:
+    """The prebuilt of that version that is in `folder` already, and runs."""
+    for path in sorted(folder.glob(f"{version}-????????")):
+        try:
+            record = read_record(str(path / COMPLETE), 1) or {}
+        except StateError:
+            continue
+        if record.get("form") == "frozen" and runs(str(path), str(version), env):
+            return path.name
+    return None
+
+
 def bring(
     folder: Path,
     env: Mapping[str, str],
@@ -55,12 +68,15 @@ def bring(
     machine: platforms.Machine | None = None,
     version: Version | None = None,
 ) -> str:
-    """Download, prove and try out the prebuilt of this checkout's version, in a new folder below `folder`.
+    """Download, prove and try out the prebuilt of this checkout's version, in a folder below `folder`.
 
-    Returns the name of that folder, which holds all three commands. Raises `NoPrebuiltError` where building from
+    Returns the name of that folder, which holds all three commands; one that is there and runs is kept. Raises `NoPrebuiltError` where building from
     source is the way, another `ReleaseError` where it is not.
     """
     version = version or released_version()
+    there = standing(folder, version, env)
+    if there:
+        return there
     source = Source(
         origin=origin_of(env, checkout=str(ROOT)),
         choice=platforms.choose(machine or platforms.this_machine()),

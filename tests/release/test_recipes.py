@@ -361,6 +361,9 @@ def test_the_checkouts_server_is_the_released_one_proven_and_tried_out(
     assert name == f"1.1.0-{hashlib.sha256(data).hexdigest()[:8]}"
     said = subprocess.check_output([folder / name / "ways-mcp", "--version"], text=True)
     assert said == "ways-mcp 1.1.0\n"
+    asked = len(server.asked)
+    assert prebuilt.bring(folder, env, machine=LINUX, version=Version(1, 1, 0)) == name
+    assert len(server.asked) == asked
     bad = release_of(data, "1.1.0", signer.sign(data, "1.1.0", repository="attacker/agent-ways"))
     server.publish("1.1.0", bad)
     shutil.rmtree(folder)

@@ -114,7 +114,10 @@ def _made(
     """The identifier of the version that the plan makes, whole and tried out, and what proved it."""
     layout = world.layout
     if todo.is_source:
-        return source.made(world, here.build, lambda folder: fetcher.bring(todo, folder))
+        identifier, proof = source.made(world, here.build, lambda folder: fetcher.bring(todo, folder))
+        record = {key: value for key, value in versions.record_of(layout, identifier).items() if key != "v"}
+        versions.write_record(layout, identifier, {**record, "proof": proof, **more})
+        return identifier, proof
     version = str(todo.version)
     identifier, there = versions.free_identifier(layout, version, todo.digest, world.env)
     if there:
