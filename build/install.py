@@ -24,7 +24,7 @@ from agent_ways.base.errors import WaysError
 from agent_ways.claude import mcp
 from agent_ways.ways import links, render
 from agent_ways.ways.commands import uninstall
-from agent_ways.ways.layout import COMMANDS, COMPLETE, flip_link
+from agent_ways.ways.layout import COMMANDS, COMPLETE, PROJECTED, flip_link
 from agent_ways.ways.ledger import Ledger
 from agent_ways.ways.report import Line, Report, Status
 from agent_ways.ways.target import target_of
@@ -89,7 +89,7 @@ def _registered(world: World) -> bool:
         target = target_of(world.env)
     except WaysError:
         return False
-    return mcp.plan_registration(mcp.read(target.place.file), target.link).state == "current"
+    return mcp.plan_registration(mcp.read(target.place(world.env).file), target.link).state == "current"
 
 
 def _link_commands(world: World) -> list[Line]:
@@ -119,8 +119,9 @@ def _make_version(world: World) -> str:
     environment.install(ROOT / "requirements" / "install.lock")
     environment.install_project()
     (folder / "ways").symlink_to("venv/bin/ways")
-    package = _run([str(environment.python), "-I", "-c", "import agent_ways; print(*agent_ways.__path__)"])
-    _write_commands(folder, Path(package).parent)
+    package = Path(_run([str(environment.python), "-I", "-c", "import agent_ways; print(*agent_ways.__path__)"]))
+    (folder / PROJECTED).symlink_to(os.path.relpath(os.path.realpath(package / PROJECTED), os.path.realpath(folder)))
+    _write_commands(folder, package.parent)
     trouble = _smoke(folder, COMMANDS)
     if trouble:
         raise BrokenVersionError(trouble)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from build.launch import interpreter, launcher
 
 from agent_ways import __version__
 from agent_ways.base.process import process_table
-from agent_ways.ways.layout import COMMANDS, Layout, layout_of
+from agent_ways.ways.layout import COMMANDS, COMPLETE, PROJECTED, Layout, layout_of
 from agent_ways.ways.world import World
 from tests.support.fake_claude_cli import FakeClaudeCommand
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SOURCES = Path(__file__).resolve().parents[2] / "src"
 
@@ -28,13 +32,29 @@ class Machine:
             "PATH": f"{folder / 'programs'}:{self.home}/.local/bin:/usr/bin:/bin",
             **more,
         }
+        self.patience = 5.0
+        self.prefix = ""
+        self.step: Callable[[str], None] = lambda _: None
         self.layout: Layout = layout_of(self.env)
         if installed:
             self.install()
 
     @property
     def world(self) -> World:
-        return World(env=self.env, home=str(self.home), layout=self.layout, table=process_table(), claude_patience=5.0)
+        return World(
+            env=self.env,
+            home=str(self.home),
+            layout=self.layout,
+            table=process_table(),
+            claude_patience=self.patience,
+            step=self.step,
+            prefix=self.prefix,
+        )
+
+    @property
+    def settings(self) -> Path:
+        """The default target's settings.json."""
+        return self.home / ".claude" / "settings.json"
 
     def install(self, identifier: str = f"{__version__}-0123abcd") -> None:
         """A complete version in force, and the links on PATH."""
@@ -47,8 +67,10 @@ class Machine:
                 text = text.replace(f"#!{interpreter()} -IS".encode(), f"#!{sys.executable} -I".encode())
             (folder / name).write_bytes(text)
             (folder / name).chmod(0o755)
-        (folder / "version.json").write_text("{}")
+        (folder / PROJECTED).symlink_to(SOURCES / "agent_ways" / PROJECTED)
+        (folder / COMPLETE).write_text("{}")
         self.layout.put_in_force(identifier)
+        Path(self.layout.lock).touch(0o600)
         binaries = Path(self.layout.bin)
         binaries.mkdir(parents=True, exist_ok=True)
         for name in COMMANDS:

@@ -13,6 +13,8 @@ from agent_ways.base.process import process_table, this_process
 from agent_ways.ways.commands import reconcile, status
 from tests.ways.support import Machine
 
+QUIET = "ways reconcile: nothing to do: links, settings and registration are right\n"
+
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
@@ -55,18 +57,27 @@ def test_every_verb_answers_json_with_its_version(verb: str, machine: Machine) -
 
 
 def test_an_error_is_its_exit_code_with_what_to_do_as_text_and_as_json(machine: Machine) -> None:
+    ran = ways(machine, "target", "disable", "/nowhere")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.splitlines() == [
+        "ways: /nowhere is no target",
+        "ways target list shows them; ways target add DIR adds one",
+    ]
+    answer = json.loads(ways(machine, "target", "disable", "/nowhere", "--json").stdout)
+    assert answer["error"]["code"] == "usage"
+    assert answer["error"]["hint"]
+
+
+def test_a_refused_target_is_exit_code_3_and_says_what_to_do(machine: Machine) -> None:
     place = machine.home / ".claude" / "bin" / "ways-mcp"
     place.parent.mkdir(parents=True)
     place.write_text("mine")
     ran = ways(machine, "reconcile")
-    assert (ran.returncode, ran.stdout) == (3, "")
-    assert ran.stderr.splitlines() == [
-        f"ways: {place} is there already and is not ours",
-        "Move it aside, then run: ways reconcile",
+    assert (ran.returncode, ran.stderr) == (3, "")
+    assert ran.stdout.splitlines() == [
+        f"refused  {place}: is there already and is not ours; nothing was touched in this target",
+        "         what to do: ways reconcile --force (moves it aside)",
     ]
-    answer = json.loads(ways(machine, "reconcile", "--json").stdout)
-    assert answer["error"]["code"] == "refused"
-    assert answer["error"]["hint"]
 
 
 def test_unknown_words_are_a_usage_error(machine: Machine) -> None:
@@ -76,7 +87,7 @@ def test_unknown_words_are_a_usage_error(machine: Machine) -> None:
 
 def test_nothing_is_wrapped_or_coloured_when_piped_and_the_quiet_line_is_one(machine: Machine) -> None:
     assert "\x1b" not in ways(machine, "reconcile").stdout
-    assert ways(machine, "reconcile").stdout == "ways reconcile: nothing to do: link and registration are right\n"
+    assert ways(machine, "reconcile").stdout == QUIET
 
 
 def test_on_a_terminal_the_same_text_is_coloured_and_not_wrapped(machine: Machine) -> None:

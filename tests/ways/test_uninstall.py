@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from agent_ways.ways.commands import reconcile, uninstall
+from agent_ways.base.errors import RefusedError
+from agent_ways.ways.commands import reconcile, target, uninstall
 from agent_ways.ways.ledger import Ledger
 from agent_ways.ways.report import Status
 from tests.ways.support import Machine
@@ -40,8 +42,8 @@ def test_it_withdraws_the_registration_before_it_takes_links(tmp_path: Path) -> 
     machine = Machine(tmp_path)
     reconcile.run(machine.world)
     report = uninstall.run(machine.world)
-    subjects = [line.subject for line in report.lines]
-    assert subjects == ["registration", "link", "link", "link", "link", "versions"]
+    subjects = list(dict.fromkeys(line.subject for line in report.lines))
+    assert subjects == ["registration", "settings", "link", "versions"]
     assert all(line.status is Status.DONE for line in report.lines)
 
 
@@ -87,9 +89,7 @@ def test_what_is_not_ours_is_kept(tmp_path: Path) -> None:
 def test_every_target_ever_reconciled_is_withdrawn_from(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     reconcile.run(machine.world)
-    machine.env["CLAUDE_CONFIG_DIR"] = str(machine.home / "work")
-    reconcile.run(machine.world)
-    del machine.env["CLAUDE_CONFIG_DIR"]
+    target.add(machine.world, str(machine.home / "work"))
     uninstall.run(machine.world)
     for path in (machine.home / ".claude.json", machine.home / "work" / ".claude.json"):
         assert "agent-ways" not in path.read_text()
@@ -148,5 +148,74 @@ def test_the_installed_command_takes_itself_away(tmp_path: Path) -> None:
     reconcile.run(machine.world)
     ran = subprocess.run(["ways", "uninstall"], env=machine.env, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert "removed" in ran.stdout
+    assert "versions: removes" in ran.stdout
     assert not Path(machine.layout.data).exists()
+
+
+@pytest.mark.demand("LIFE-4", "LIFE-9")
+def test_what_a_person_decided_stays_for_the_next_installation(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    reconcile.run(machine.world)
+    value = json.loads(machine.settings.read_text())
+    value["permissions"]["allow"].remove("Bash(attend run)")
+    machine.settings.write_text(json.dumps(value))
+    reconcile.run(machine.world)
+    uninstall.run(machine.world)
+    machine.install()
+    reconcile.run(machine.world)
+    assert "mcp__agent-ways__ways_status" in machine.settings.read_text()
+    assert "Bash(attend run)" not in machine.settings.read_text()
+
+
+@pytest.mark.demand("LIFE-9")
+def test_purge_takes_messages_records_and_the_config_too(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    reconcile.run(machine.world)
+    for path in (".local/state/agent-ways/attend/one", ".config/agent-ways/config.toml"):
+        (machine.home / path).parent.mkdir(parents=True, exist_ok=True)
+        (machine.home / path).write_text("x")
+    planned = uninstall.run(machine.world, dry_run=True, purge=True)
+    done = uninstall.run(machine.world, purge=True)
+    assert done.exit_code == 0
+    assert sorted(line.text for line in planned.lines) == sorted(line.text for line in done.lines)
+    assert not (machine.home / ".local/state/agent-ways").exists()
+    assert not (machine.home / ".config/agent-ways").exists()
+    assert uninstall.run(machine.world, purge=True).lines == ()
+
+
+@pytest.mark.demand("LIFE-9")
+def test_purge_leaves_what_the_original_agent_ways_uses_too(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    theirs = machine.home / ".config/agent-ways/config.yaml"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("targets: []")
+    assert uninstall.run(machine.world, purge=True).exit_code == 1
+    assert theirs.is_file()
+
+
+@pytest.mark.demand("LIFE-9")
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"XDG_STATE_HOME": "{home}/.local/share"},
+        {"XDG_CONFIG_HOME": "{home}/.local/share/agent-ways"},
+        {"XDG_DATA_HOME": "{home}/.config/agent-ways"},
+    ],
+)
+def test_a_layout_in_which_ours_can_not_be_told_apart_is_refused(variables: dict[str, str], tmp_path: Path) -> None:
+    named = {name: value.format(home=tmp_path / "home") for name, value in variables.items()}
+    machine = Machine(tmp_path, installed=True, **named)
+    before = machine.tree()
+    for dry_run in (True, False):
+        with pytest.raises(RefusedError, match="are not apart"):
+            uninstall.run(machine.world, dry_run=dry_run)
+    assert machine.tree() == before
+
+
+@pytest.mark.demand("LIFE-9")
+def test_a_data_dir_behind_a_link_is_refused(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    shutil.move(machine.layout.data, tmp_path / "elsewhere")
+    Path(machine.layout.data).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(RefusedError, match="symbolic link"):
+        uninstall.run(machine.world)

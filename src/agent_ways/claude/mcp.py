@@ -31,6 +31,8 @@ PATIENCE = 15.0
 """Seconds that one call of `claude` may take."""
 PAUSES = (0.05, 0.1, 0.2)
 """Seconds between attempts at a file that is no JSON: a client may be writing it in place."""
+LOCK_LOOKS, LOCK_PAUSE = 60, 0.05
+"""How often and at what distance, in seconds, it is looked whether another client's lock is gone."""
 LONGEST = 256 << 20
 """Bytes above which the global file is not read."""
 
@@ -158,7 +160,7 @@ def plan_registration(found: Found, command: str) -> Plan:
     return Plan(
         "replace",
         f"replaces {registered} by {command}",
-        (_remove(), _add({**desired(command), **found.entry, "type": "stdio", "command": command})),
+        (removal(), _add({**desired(command), **found.entry, "type": "stdio", "command": command})),
     )
 
 
@@ -170,7 +172,7 @@ def plan_removal(found: Found, command: str) -> Plan:
         return Plan("absent", "not registered")
     if found.command is None or not _same(found.command, command):
         return Plan("foreign", f"an entry {NAME} that is not from here is kept: it runs {_worded(found.entry)}")
-    return Plan("remove", f"withdraws {command}", (_remove(),))
+    return Plan("remove", f"withdraws {command}", (removal(),))
 
 
 def parse(data: bytes) -> Found:
@@ -189,6 +191,12 @@ def parse(data: bytes) -> Found:
     return Found("entry", servers[NAME]) if NAME in servers else Found("absent")
 
 
+def steps_by_hand(state: str, command: str) -> tuple[tuple[str, ...], ...]:
+    """What a person may do about an entry that we leave alone, by the state of its plan."""
+    steps = {"foreign": (removal(), _add(desired(command))), "unreadable": (_add(desired(command)),)}
+    return steps.get(state, ())
+
+
 def _same(one: str, other: str) -> bool:
     return os.path.normpath(one) == os.path.normpath(other)
 
@@ -197,7 +205,8 @@ def _add(entry: dict[str, Any]) -> tuple[str, ...]:
     return ("mcp", "add-json", NAME, dumps(entry), "--scope", "user")
 
 
-def _remove() -> tuple[str, ...]:
+def removal() -> tuple[str, ...]:
+    """The words that take the entry away."""
     return ("mcp", "remove", NAME, "--scope", "user")
 
 
@@ -299,13 +308,29 @@ def _call(command: list[str], env: Mapping[str, str], folder: str, patience: flo
 # The acts: a plan, its calls, the file read back.
 
 
-def register(place: Place, command: str, run: Run, env: Mapping[str, str], read: Read = read) -> Outcome:
-    """Bring `command` to stand under our name, and prove it by the file."""
+def register(
+    place: Place,
+    command: str,
+    run: Run,
+    env: Mapping[str, str],
+    read: Read = read,
+    pause: Callable[[float], None] = time.sleep,
+) -> Outcome:
+    """Bring `command` to stand under our name, and prove it by the file.
+
+    Where that fails while another client holds the file's lock, it is tried once more when the lock has gone.
+    """
+    outcome = _register(place, command, run, env, read)
+    if outcome.state == "failed" and _lock_goes(place, pause):
+        return _register(place, command, run, env, read)
+    return outcome
+
+
+def _register(place: Place, command: str, run: Run, env: Mapping[str, str], read: Read) -> Outcome:
     before = read(place.file)
     plan = plan_registration(before, command)
     if not plan.steps:
-        steps = {"foreign": [_remove(), _add(desired(command))], "unreadable": [_add(desired(command))]}
-        return Outcome(plan.state, plan.reason, place.by_hand(steps.get(plan.state, []), env))
+        return Outcome(plan.state, plan.reason, place.by_hand(steps_by_hand(plan.state, command), env))
     trouble = ""
     for step in plan.steps:
         ran = run(step)
@@ -322,11 +347,37 @@ def register(place: Place, command: str, run: Run, env: Mapping[str, str], read:
     return Outcome("failed", trouble, place.by_hand(_left_to_do(read(place.file), command, plan), env))
 
 
-def unregister(place: Place, command: str, run: Run, env: Mapping[str, str], read: Read = read) -> Outcome:
-    """Take the registration of `command` away, and prove it by the file."""
+def unregister(
+    place: Place,
+    command: str,
+    run: Run,
+    env: Mapping[str, str],
+    read: Read = read,
+    pause: Callable[[float], None] = time.sleep,
+) -> Outcome:
+    """Take the registration of `command` away, and prove it by the file; as `register` where it is locked."""
+    outcome = _unregister(place, command, run, env, read)
+    if outcome.state == "failed" and _lock_goes(place, pause):
+        return _unregister(place, command, run, env, read)
+    return outcome
+
+
+def _lock_goes(place: Place, pause: Callable[[float], None]) -> bool:
+    """Whether a client's lock, a folder beside the file (seen on both versions), is there and goes in time."""
+    lock = f"{place.file}.lock"
+    if not os.path.isdir(lock):
+        return False
+    for _ in range(LOCK_LOOKS):
+        pause(LOCK_PAUSE)
+        if not os.path.isdir(lock):
+            return True
+    return False
+
+
+def _unregister(place: Place, command: str, run: Run, env: Mapping[str, str], read: Read) -> Outcome:
     plan = plan_removal(read(place.file), command)
     if not plan.steps:
-        hand = place.by_hand([_remove()], env) if plan.state in ("foreign", "unreadable") else ""
+        hand = place.by_hand([removal()], env) if plan.state in ("foreign", "unreadable") else ""
         return Outcome(plan.state, plan.reason, hand)
     ran = run(plan.steps[0])
     if plan_removal(read(place.file), command).state == "absent":

@@ -1,7 +1,7 @@
 """The words of `ways`: its verbs, options and help.
 
 Owns parsing. Each verb is imported when it is asked for; what it answers is printed by `render.py`, and an error's
-class is the exit code.
+class is the exit code. `docs/reference/ways.md` is rendered from this (`reference.py`).
 """
 
 from __future__ import annotations
@@ -19,21 +19,27 @@ from agent_ways.ways import render
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    Body = Callable[..., None]
+
 _AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 _DRY_RUN = click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
+_FORCE = click.option("--force", is_flag=True, help="Move aside what is not ours where a link of ours belongs.")
+_TAKE_OVER = click.option("--take-over", is_flag=True, help="Replace the original agent-ways where it is active.")
+_DIRECTORY = click.argument("directory", metavar="DIR")
 
 
-def _verb(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """The command's body: the verb of that name, run in this world."""
+def verb(name: str, function: str = "run") -> Callable[[Body], Body]:
+    """The command's body: that function of the module of that name, run in this world."""
 
-    def wrap(documented: Callable[..., None]) -> Callable[..., None]:
+    def wrap(documented: Body) -> Body:
+        @_AS_JSON
         @functools.wraps(documented)
         def body(*, as_json: bool, **options: Any) -> None:
             try:
                 from agent_ways.ways.world import this_world
 
-                verb = importlib.import_module(f"agent_ways.ways.commands.{name}")
-                code = render.show(verb.run(this_world(), **options), as_json=as_json)
+                module = importlib.import_module(name if "." in name else f"agent_ways.ways.commands.{name}")
+                code = render.show(getattr(module, function)(this_world(), **options), as_json=as_json)
             except WaysError as error:
                 code = render.show_error(error, as_json=as_json)
             raise SystemExit(code)
@@ -51,26 +57,92 @@ def ways() -> None:
 
 @ways.command()
 @_DRY_RUN
-@_AS_JSON
-@_verb("reconcile")
+@_FORCE
+@_TAKE_OVER
+@verb("reconcile")
 def reconcile() -> None:
-    """Link and register the server for the config dir in force.
+    """Make every target what it should be: links, settings, registration.
 
-    That is CLAUDE_CONFIG_DIR where it is set, else ~/.claude. What is right already is left alone; what is not ours is
-    reported and kept.
+    Without a list of targets that is the config dir in force: CLAUDE_CONFIG_DIR where it is set, else ~/.claude. What
+    is right already is left alone; what is not ours is reported and kept.
+
+    Exit code 1: something could not be done. 3: a target was refused, and nothing in it touched. What Claude Code's
+    side refuses is reported with the command to run by hand, and fails nothing.
     """
 
 
+@ways.group()
+def target() -> None:
+    """The config dirs that agent-ways is active in."""
+
+
+@target.command("list")
+@verb("target", "show_list")
+def target_list() -> None:
+    """Show every target, and whether it is as it should be."""
+
+
+@target.command("plan")
+@_DIRECTORY
+@_FORCE
+@_TAKE_OVER
+@verb("target", "show_plan")
+def target_plan() -> None:
+    """Show what adding DIR would do there. Exit code 3: it would be refused."""
+
+
+@target.command("add")
+@_DIRECTORY
+@_DRY_RUN
+@_FORCE
+@_TAKE_OVER
+@verb("target", "add")
+def target_add() -> None:
+    """Add DIR to the targets and make it what it should be."""
+
+
+@target.command("remove")
+@_DIRECTORY
+@_DRY_RUN
+@verb("target", "remove")
+def target_remove() -> None:
+    """Take everything of ours out of DIR, and forget it."""
+
+
+@target.command("enable")
+@_DIRECTORY
+@_DRY_RUN
+@_FORCE
+@_TAKE_OVER
+@verb("target", "enable")
+def target_enable() -> None:
+    """Make a disabled target active again."""
+
+
+@target.command("disable")
+@_DIRECTORY
+@_DRY_RUN
+@verb("target", "disable")
+def target_disable() -> None:
+    """Take everything of ours out of DIR, and keep it in the list."""
+
+
+@target.command("reset")
+@_DIRECTORY
+@_DRY_RUN
+@verb("target", "reset")
+def target_reset() -> None:
+    """Offer again what you took out of the settings of DIR."""
+
+
 @ways.command()
-@_AS_JSON
-@_verb("status")
+@verb("status")
 def status() -> None:
-    """Show what is installed, registered and running."""
+    """Show what is installed, where it is active, and what runs."""
 
 
 @ways.command()
-@_AS_JSON
-@_verb("doctor")
+@verb("doctor")
 def doctor() -> None:
     """Try things for real, and name the repair of what does not work.
 
@@ -80,10 +152,10 @@ def doctor() -> None:
 
 @ways.command()
 @_DRY_RUN
-@_AS_JSON
-@_verb("uninstall")
+@click.option("--purge", is_flag=True, help="Remove messages, records and the user config too.")
+@verb("uninstall")
 def uninstall() -> None:
     """Take back all that was installed; messages and settings stay.
 
-    Exit code 1: a registration is left that only you can remove; the command for it is shown.
+    Exit code 1: something is left that only you can remove; the command for it is shown.
     """

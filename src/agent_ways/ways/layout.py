@@ -3,7 +3,7 @@
 Owns the names below the data dir: versions side by side, the link `current` to one of them, the ledger, the lock.
 Must not know how a version is built, nor any config dir of Claude Code.
 
-    <data>/versions/0.1.0-1a2b3c4d/{ways,attend,ways-mcp,ways-mcp.pyz,attend.pyz,venv/,version.json}
+    <data>/versions/0.1.0-1a2b3c4d/{ways,attend,ways-mcp,ways-mcp.pyz,attend.pyz,venv/,projected,version.json}
     <data>/current -> versions/0.1.0-1a2b3c4d
     <bin>/ways -> <data>/current/ways              likewise attend and ways-mcp
 """
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 COMMANDS = ("ways", "attend", "ways-mcp")
 """What is linked onto PATH."""
+PROJECTED = "projected"
+"""In each version: what is linked into config dirs, the skills and hooks."""
 COMPLETE = "version.json"
 """Written last into a version: without it, its making was cut short."""
 
@@ -60,6 +62,11 @@ class Layout:
     def command(self, name: str) -> str:
         """What a link to a command leads to; the same whichever version is in force."""
         return os.path.join(self.current, name)
+
+    @property
+    def projected(self) -> str:
+        """The folder of what is linked into config dirs; the same whichever version is in force."""
+        return os.path.join(self.current, PROJECTED)
 
     def version(self, identifier: str) -> str:
         """The folder of one version."""

@@ -1,6 +1,6 @@
-"""What was made outside the data dir, so that it can be taken back: folders and targets.
+"""The folders that were made outside our versions, so that they can be taken back.
 
-Owns the ledger's record. A folder is noted before it is made and is only ever removed again when it is empty.
+Owns `ledger.json`. A folder is noted before it is made and is only ever removed again when it is empty.
 Must not know what the folders are for.
 """
 
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from agent_ways.base.errors import DamagedRecordError
 from agent_ways.base.records import make_dirs, read_record, write_record
-from agent_ways.ways.target import Target
 
 if TYPE_CHECKING:
     from agent_ways.ways.layout import Layout
@@ -35,16 +34,6 @@ class Ledger:
         """The folders made, deepest first."""
         return sorted(_texts(self._record.get("folders")), key=len, reverse=True)
 
-    def targets(self, home: str) -> list[Target]:
-        """The targets reconciled."""
-        raw = self._record.get("targets")
-        entries = [entry for entry in raw if isinstance(entry, dict)] if isinstance(raw, list) else []
-        return [
-            Target.at(config_dir=entry["config_dir"], named=entry.get("named") is True, home=home)
-            for entry in entries
-            if isinstance(entry.get("config_dir"), str) and os.path.isabs(entry["config_dir"])
-        ]
-
     def make_folder(self, path: str) -> None:
         """Make a folder and what is missing above it, noting each."""
         missing, at = [], path
@@ -55,19 +44,20 @@ class Ledger:
             self._note("folders", missing)
         make_dirs(path)
 
-    def note_target(self, target: Target) -> None:
-        """Note that a target was reconciled."""
-        self._note("targets", [{"config_dir": target.place.config_dir, "named": target.place.named}])
-
-    def remove_empty_folders(self) -> list[str]:
-        """Remove the folders noted, each only where it is empty; returns those removed."""
+    def remove_empty_folders(self, under: str = "") -> list[str]:
+        """Remove the folders noted, those at or below `under`, each only where it is empty; returns those removed."""
         gone = []
         for path in self.folders:
+            if under and path != under and not path.startswith(os.path.join(under, "")):
+                continue
             try:
                 os.rmdir(path)
             except OSError:
                 continue  # a person put something there, or took it away
             gone.append(path)
+        if gone and os.path.isdir(self._layout.data):
+            self._record["folders"] = [path for path in self._record["folders"] if path not in gone]
+            write_record(self._layout.ledger, self._record)
         return gone
 
     def _note(self, key: str, entries: list[Any]) -> None:

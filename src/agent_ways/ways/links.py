@@ -1,7 +1,7 @@
 """Links of ours outside the data dir: on PATH, and in config dirs.
 
-Owns the rule of what is ours: a symbolic link whose text leads into our data dir. Everything else is a person's and
-is never touched. Must not know which links there should be.
+Owns the rule of what is ours: a symbolic link whose text leads to our versions, or is what we noted when we made it.
+Everything else is a person's and is never touched. Must not know which links there should be.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class Link(Enum):
     FOREIGN = "foreign"
 
 
-def judge(path: str, target: str, data: str) -> Link:
-    """What stands at `path`, where a link to `target` belongs; `data` is our data dir."""
+def judge(path: str, target: str, data: str, noted: str = "") -> Link:
+    """What stands at `path`, where a link to `target` belongs; `data` is our data dir, `noted` what ours led to."""
     try:
         text = os.readlink(path)
     except FileNotFoundError:
@@ -33,7 +33,8 @@ def judge(path: str, target: str, data: str) -> Link:
         return Link.FOREIGN
     if text == target:
         return Link.CURRENT
-    return Link.OURS if text.startswith(data + os.sep) else Link.FOREIGN
+    ours = (os.path.join(data, "current", ""), os.path.join(data, "versions", ""))
+    return Link.OURS if text == noted or text.startswith(ours) else Link.FOREIGN
 
 
 def refuse_foreign(path: str, target: str, data: str, hint: str) -> None:
@@ -42,9 +43,9 @@ def refuse_foreign(path: str, target: str, data: str, hint: str) -> None:
         raise RefusedError(f"{path} is there already and is not ours", hint)
 
 
-def put(path: str, target: str, data: str) -> bool:
+def put(path: str, target: str, data: str, noted: str = "") -> bool:
     """Make the link; False where it was right already. Its folder must be there. Never replaces what is not ours."""
-    found = judge(path, target, data)
+    found = judge(path, target, data, noted)
     if found is Link.CURRENT:
         return False
     if found is Link.OURS:
@@ -59,9 +60,9 @@ def put(path: str, target: str, data: str) -> bool:
     return True
 
 
-def take(path: str, target: str, data: str) -> bool:
+def take(path: str, target: str, data: str, noted: str = "") -> bool:
     """Take a link of ours away; False where there is none."""
-    if judge(path, target, data) not in (Link.CURRENT, Link.OURS):
+    if judge(path, target, data, noted) not in (Link.CURRENT, Link.OURS):
         return False
     try:
         os.unlink(path)

@@ -21,6 +21,7 @@ _STYLES = {
     Status.WOULD: "cyan",
     Status.NOTE: "yellow",
     Status.SKIPPED: "dim",
+    Status.REFUSED: "bold red",
     Status.FAILED: "bold red",
 }
 _WIDTH = max(len(status.value) for status in Status)

@@ -24,6 +24,8 @@ class Status(Enum):
     NOTE = "note"
     """Worth knowing; nothing of ours is broken."""
     SKIPPED = "skipped"
+    REFUSED = "refused"
+    """Nothing was touched, since it would have touched what is not ours."""
     FAILED = "failed"
 
 

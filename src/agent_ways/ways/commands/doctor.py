@@ -74,7 +74,7 @@ def _registration(world: World) -> list[Line]:
         return [Line(Status.NOTE, "registration", error.message, error.hint)]
     if not world.has_claude:
         return [Line(Status.SKIPPED, "registration", "claude is not on PATH")]
-    plan = mcp.plan_registration(mcp.read(target.place.file), target.link)
+    plan = mcp.plan_registration(mcp.read(target.place(world.env).file), target.link)
     if plan.state != "current":
         text = "not registered" if plan.state == "add" else plan.reason
         return [Line(Status.NOTE, "registration", text, "ways reconcile")]

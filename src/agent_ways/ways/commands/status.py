@@ -1,4 +1,4 @@
-"""`ways status`: what is installed, registered and running.
+"""`ways status`: what is installed, where it is active, and what runs.
 
 Owns which facts it gathers. Changes nothing and starts nothing.
 """
@@ -8,48 +8,52 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from agent_ways.base import config, paths
 from agent_ways.base.errors import WaysError
 from agent_ways.claude import mcp
-from agent_ways.ways import links
+from agent_ways.ways import links, sessions, shadows
+from agent_ways.ways.commands import reconcile
+from agent_ways.ways.commands.target import as_data, state_of
 from agent_ways.ways.layout import COMMANDS, version_of
-from agent_ways.ways.ledger import Ledger
 from agent_ways.ways.report import Line, Report, Status
-from agent_ways.ways.running import running
-from agent_ways.ways.target import target_of
 
 if TYPE_CHECKING:
-    from agent_ways.ways.running import Running
-    from agent_ways.ways.target import Target
+    from agent_ways.ways.targets import Known
     from agent_ways.ways.world import World
 
-_WORDS = {"add": "not registered", "replace": "registered elsewhere"}
+_WORDS = {"add": "not registered", "replace": "registered elsewhere", "current": "registered"}
 
 
 def run(world: World) -> Report:
     """Gather the facts; always exit 0, `ways doctor` is what judges."""
     installed = world.layout.installed()
-    targets = [_target(world, target) for target in _targets(world)]
-    sessions = [_session(server, installed) for server in running(world)]
+    known, lost = _known(world)
+    targets = [_target(world, each) for each in known]
+    live = sessions.live(world, tuple(each.target.config_dir for each in known))
+    settings = config.ConfigFile(os.path.join(paths.config_dir(world.env), config.FILE)).now()
     data = {
         "installed": {"version": version_of(installed), "id": installed} if installed else None,
         "versions": world.layout.on_disk(),
         "commands": {name: _command(world, name) for name in COMMANDS},
         "targets": targets,
-        "sessions": sessions,
+        "sessions": [session.to_json() for session in live],
+        "keepalive": {"armed": settings.keepalive_armed, "window_s": settings.keepalive_window},
+        "bus": os.path.join(paths.state_root(world.env), "attend"),
     }
-    lines = [_installed_line(installed)]
-    lines += [_target_line(target) for target in targets]
-    lines += [_session_line(session) for session in sessions]
+    lines = [_installed_line(world, installed), *lost]
+    for target in targets:
+        lines += _target_lines(target)
+    lines += [_session_line(session) for session in live]
+    lines += [Line(Status.NOTE, "config", note.removeprefix("config: "), "ways config show") for note in settings.notes]
+    lines.append(_keepalive_line(settings))
     return Report("status", tuple(lines), data=data)
 
 
-def _targets(world: World) -> list[Target]:
-    known = Ledger(world.layout).targets(world.home)
+def _known(world: World) -> tuple[tuple[Known, ...], list[Line]]:
     try:
-        here = target_of(world.env)
-    except WaysError:
-        return known
-    return known if here in known else [*known, here]
+        return reconcile.meant(world, world.targets()), []
+    except WaysError as error:
+        return (), [Line(Status.FAILED, "targets", error.message, error.hint)]
 
 
 def _command(world: World, name: str) -> dict[str, Any]:
@@ -57,45 +61,48 @@ def _command(world: World, name: str) -> dict[str, Any]:
     return {"path": path, "link": links.judge(path, world.layout.command(name), world.layout.data).value}
 
 
-def _target(world: World, target: Target) -> dict[str, Any]:
-    plan = mcp.plan_registration(mcp.read(target.place.file), target.link)
-    command = world.layout.command("ways-mcp")
+def _target(world: World, known: Known) -> dict[str, Any]:
+    state, text = state_of(world, known)
+    place = known.target.place(world.env)
+    plan = mcp.plan_registration(mcp.read(place.file), known.target.link)
     return {
-        "config_dir": target.place.config_dir,
-        "named": target.place.named,
-        "file": target.place.file,
-        "link": links.judge(target.link, command, world.layout.data).value,
+        **as_data(known, state, text),
+        "named": place.named,
+        "file": place.file,
         "registration": plan.state,
         "reason": _WORDS.get(plan.state, plan.reason),
+        "shadows": [shadow.text for shadow in shadows.found(place.file, known.target.settings)],
     }
 
 
-def _session(server: Running, installed: str | None) -> dict[str, Any]:
-    folder = os.path.basename(os.path.dirname(server.executable))
-    old = installed is not None and version_of(folder) is not None and folder != installed
-    return {
-        "session": server.session,
-        "pid": server.pid,
-        "version": server.version,
-        "alive": server.alive,
-        "old": old,
-    }
+def _installed_line(world: World, installed: str | None) -> Line:
+    if installed is not None:
+        return Line(Status.OK, "installed", f"agent-ways {version_of(installed)} ({installed})")
+    source = world.source()
+    if source is not None:
+        return Line(Status.OK, "installed", f"by another program, in {source.commands}")
+    return Line(Status.NOTE, "installed", "nothing", "in the checkout: make install")
 
 
-def _installed_line(installed: str | None) -> Line:
-    if installed is None:
-        return Line(Status.NOTE, "installed", "nothing", "in the checkout: make install")
-    return Line(Status.OK, "installed", f"agent-ways {version_of(installed)} ({installed})")
+def _target_lines(target: dict[str, Any]) -> list[Line]:
+    fine = target["state"] in ("active", "withdrawn")
+    text = target["text"] if not target["enabled"] else f"{target['text']}; {target['reason']}"
+    lines = [Line(Status.OK if fine else Status.NOTE, target["config_dir"], text, "" if fine else "ways reconcile")]
+    return lines + [Line(Status.NOTE, target["config_dir"], shadow) for shadow in target["shadows"]]
 
 
-def _target_line(target: dict[str, Any]) -> Line:
-    fine = target["registration"] == "current" and target["link"] == "current"
-    text = f"{target['reason']}; link {target['link']}"
-    return Line(Status.OK if fine else Status.NOTE, target["config_dir"], text, "" if fine else "ways reconcile")
+def _session_line(session: sessions.Session) -> Line:
+    reached = [f"{name} {one['state']}" for name, one in session.conduits.items()]
+    text = f"{session.project or 'somewhere'}, {session.status}; {', '.join(reached)}"
+    if not session.servers:
+        return Line(Status.NOTE, session.id, f"{text}; no server of ours runs in it", "restart that session")
+    server = session.servers[0]
+    text = f"{text}; server {server.version}, process {server.pid}"
+    if session.old:
+        return Line(Status.NOTE, session.id, f"{text}: not the installed build", "restart that session")
+    return Line(Status.OK, session.id, text)
 
 
-def _session_line(session: dict[str, Any]) -> Line:
-    text = f"server {session['version']}, process {session['pid']}"
-    if session["old"]:
-        return Line(Status.NOTE, session["session"], f"{text}: not the installed build", "restart that session")
-    return Line(Status.OK, session["session"], text)
+def _keepalive_line(settings: config.Config) -> Line:
+    hours = f"{settings.keepalive_window / 3600:g} h"
+    return Line(Status.OK, "keepalive", f"armed, for {hours} after you typed" if settings.keepalive_armed else "off")
