@@ -70,8 +70,8 @@ def bring(
 ) -> str:
     """Download, prove and try out the prebuilt of this checkout's version, in a folder below `folder`.
 
-    Returns the name of that folder, which holds all three commands; one that is there and runs is kept. Raises `NoPrebuiltError` where building from
-    source is the way, another `ReleaseError` where it is not.
+    Returns the name of that folder, which holds all three commands; one that is there and runs is kept. Raises
+    `NoPrebuiltError` where building from source is the way, another `ReleaseError` where it is not.
     """
     version = version or released_version()
     there = standing(folder, version, env)

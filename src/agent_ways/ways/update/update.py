@@ -121,8 +121,8 @@ def _made(
     version = str(todo.version)
     identifier, there = versions.free_identifier(layout, version, todo.digest, world.env)
     if there:
-        proof = versions.record_of(layout, identifier).get("proof")
-        return identifier, proof if isinstance(proof, dict) else {}
+        known = versions.record_of(layout, identifier).get("proof")
+        return identifier, known if isinstance(known, dict) else {}
     folder = layout.version(identifier)
     versions.clear(layout, identifier)
     make_dirs(folder)
