@@ -24,6 +24,7 @@ from agent_ways.ways.layout import COMMANDS
 from build import launch, zipapp
 
 CHECKOUT = Path(__file__).resolve().parents[3]
+pytestmark = pytest.mark.timeout(900)  # a build takes a minute, more on a busy machine
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
 
