@@ -136,6 +136,8 @@ class World:
         self.busy_until = 0
         self.dialog = False
         self.stopped = False
+        self.stops_at_push = False
+        self.pipe: list[str] = []  # what was pushed at a stopped client
         self.api_down = False
         self.cache_lost = False  # the API lost it, where nobody can see
         self.talk = Talk("session-1")
@@ -389,10 +391,23 @@ class World:
             self.pings_of_stretch += 1
             assert self.pings_of_stretch == 1, "two pings in one idle stretch"
             assert self.pings * 100 <= self.settings.limit(self.tier), "the spend limit was passed"
-        if self.idle:
+        if self.stops_at_push:
+            self.stops_at_push, self.stopped = False, True
+        if self.stopped:
+            del self.talk.arrived[event.id]
+            self.pipe.append(event.id)
+        elif self.idle:
             self._turn(event.id)
         else:
             self.queue.append(event.id)
+
+    def continues(self) -> None:
+        """The client runs again, and reads what waited in its pipes."""
+        self.stopped = False
+        for event in self.pipe:
+            self.talk.arrived[event] = self.true + 100
+        self.queue += self.pipe
+        self.pipe = []
 
     def _allowed(self, conduit: str, event: Event) -> None:
         assert self.settings.armed, "a push while unarmed"

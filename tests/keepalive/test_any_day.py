@@ -39,7 +39,7 @@ def _open_for(minutes: int) -> Act:
 def _stopped_for(minutes: int) -> Act:
     def act(world: World) -> None:
         world.stopped = True
-        world.do(world.true + minutes * MIN, lambda: setattr(world, "stopped", False))
+        world.do(world.true + minutes * MIN, world.continues)
 
     return act
 
@@ -76,6 +76,8 @@ ACTS: st.SearchStrategy[Act] = st.one_of(
             _set("swallowing", {"channel"}),
             _set("swallowing", {"channel", "inbox_socket"}),
             _set("swallowing", set()),
+            _set("stops_at_push", True),
+            World.continues,
             _set("refusing", {"inbox_socket"}),
             _set("refusing", set()),
             _set("usable", ()),

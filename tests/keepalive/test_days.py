@@ -227,15 +227,15 @@ def test_an_open_dialog_is_never_pushed_at_and_the_wrap_waits_for_its_end() -> N
 
 
 @pytest.mark.demand("KA-3")
-def test_a_stopped_client_is_not_taken_for_a_conduit_that_failed() -> None:
-    world = day().run(45 * MIN)
-    while not world.pushes:
-        world.run(world.true + 50)
-    world.stopped = True
+def test_a_client_that_is_stopped_as_the_push_arrives_is_not_taken_for_a_conduit_that_failed() -> None:
+    world = day().run(30 * MIN)
+    world.stops_at_push = True
     world.run(52 * MIN)
-    world.stopped = False
+    assert (world.stopped, world.rule(), len(world.pushes)) == (True, "in-flight", 1)
+    world.continues()
     world.run(3 * H)
     assert {conduit for _, _, conduit in world.pushes} == {"channel"}
+    assert world.record.pings == len(world.pushes) == 3
 
 
 @pytest.mark.demand("KA-4")
@@ -283,6 +283,22 @@ def test_a_request_that_left_before_the_clock_was_set_back_in_its_own_turn_is_as
     world.run(10 * MIN)  # the simulator raises where an expired cache is woken
     assert world.delivered
     assert world.delivered[0][0] - MIN < 5 * MIN
+
+
+@pytest.mark.demand("KA-9")
+def test_a_clock_that_is_put_right_after_a_virtual_machine_was_paused_counts_as_time_that_passed() -> None:
+    world = day()
+    world.do(40 * MIN, lambda: world.step_clock(3 * H)).run(12 * H)
+    assert (world.pushes, world.rule()) == ([], "expired")
+
+
+@pytest.mark.demand("KA-3", "KA-9")
+def test_a_ping_without_an_answer_is_the_stretchs_only_one_also_where_the_clock_was_set_back() -> None:
+    world = day().run(MIN)
+    world.step_clock(-46 * MIN)
+    world.api_down = True
+    world.run(2 * H)
+    assert world.kinds() == ["ping"]
 
 
 @pytest.mark.demand("KA-9", "ID-8")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -11,10 +12,13 @@ from agent_ways.claude.idle import Idle
 from agent_ways.keepalive import judge as judging
 from agent_ways.keepalive import table
 from agent_ways.keepalive.judge import PING, RULES, STOP, WAIT, WRAP, Answer, judge, note
-from agent_ways.keepalive.record import Record
+from agent_ways.keepalive.record import Down, Record
 from agent_ways.keepalive.situation import Conduits, Settings
 from agent_ways.keepalive.words import spell
 from tests.keepalive.values import ARMED, HOURS, ME, MIN, NOON, OTHER, SESSION, attempt, cache, observed, situation
+
+if TYPE_CHECKING:
+    from agent_ways.base.process import Owner
 
 DOCS = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "explanation", "keepalive.md")
 
@@ -122,10 +126,19 @@ def test_the_next_ping_must_fit_into_the_limit_of_the_tier(tier: str, most: int)
 
 @pytest.mark.demand("KA-3")
 def test_a_conduit_that_was_found_down_by_another_process_is_tried_by_this_one() -> None:
-    failed = attempt("ping", "untraced", NOON - 50 * MIN, owner=OTHER)
-    seen = situation()
-    record = observed(seen, PLAIN.but(ping=failed.but(at_ms=NOON - 99 * MIN)))
-    assert judge(seen, record, ARMED).conduit == "channel"
+    def chosen(owner: Owner) -> str:
+        down = Down(conduit="channel", owner=owner, reason="an event left no trace in 5 s")
+        return asked(PLAIN.but(down=(down,))).conduit
+
+    assert (chosen(OTHER), chosen(ME)) == ("channel", "inbox_socket")
+
+
+@pytest.mark.demand("KA-3")
+@pytest.mark.parametrize(("request_after", "rule"), [(-MIN, "pinged"), (0, "pinged"), (1, "last-quarter")])
+def test_a_stretch_ends_with_a_request_that_is_newer_than_its_ping(request_after: int, rule: str) -> None:
+    ping = attempt("ping", "lost", NOON - 50 * MIN)
+    found = of(PLAIN.but(ping=ping), cache=cache(last_request_ms=ping.at_ms + request_after), operator_ms=NOON - HOURS)
+    assert found[0] == rule
 
 
 @pytest.mark.demand("KA-3")

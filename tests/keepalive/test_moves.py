@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_ways.claude.cache import FIVE_MINUTES, HOUR, CacheEvidence
+from agent_ways.keepalive.judge import judge
 from agent_ways.keepalive.moves import cost, intend, quiet, refused, withdraw
 from agent_ways.keepalive.record import COLD, PROVEN, UNKNOWN, WARM, Record
 from agent_ways.keepalive.situation import Proof, Trace, age_ms, operator_seen, sighted
-from tests.keepalive.values import HOURS, MIN, NOON, OTHER, SESSION, attempt, clock, observed, situation
+from tests.keepalive.values import ARMED, HOURS, MIN, NOON, OTHER, SESSION, attempt, clock, observed, situation
 
 BASE = Record(session=SESSION, operator_ms=NOON - 51 * MIN, operator_line=10, tries=3)
 SHOWN = Proof(kind="channel", at_ms=NOON, line=400)
@@ -168,6 +169,17 @@ def test_a_stamp_of_the_future_has_no_age_and_does_not_get_one_by_waiting() -> N
     assert age_ms(NOON + HOURS, sight, first) is None
     assert age_ms(NOON + HOURS, sight, clock(NOON + 2 * HOURS)) is None
     assert age_ms(NOON + 4_000, None, first) == 0
+
+
+@pytest.mark.demand("KA-9")
+def test_the_window_of_a_prompt_of_the_future_counts_from_when_it_was_seen() -> None:
+    typed = NOON + 100 * HOURS
+    first = observed(situation(operator_ms=typed))
+    assert first.operator_sight is not None
+    assert first.operator_sight.age_ms == 0
+    for hours, rule in ((7, "last-quarter"), (8, "close")):
+        later = situation(NOON + hours * HOURS, operator_ms=typed)
+        assert judge(later, observed(later, first), ARMED).rule == rule
 
 
 @pytest.mark.demand("ID-8", "KA-9")

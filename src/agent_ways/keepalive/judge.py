@@ -120,7 +120,10 @@ class View:
     def used(self) -> bool:
         """Whether this idle stretch had its ping: it got no answer yet, and no request is newer than it (KA-3)."""
         ping, request = self.record.ping, self.situation.cache.last_request_ms
-        return ping is not None and not ping.verdict and (request is None or request <= ping.at_ms)
+        if ping is None or ping.verdict:
+            return False
+        # The very request from before it, too: it bears a later time where the clock was set back in between.
+        return request is None or request <= ping.at_ms or request == ping.request_ms
 
     def conduits(self, attempt: Attempt | None = None) -> tuple[str, ...]:
         """The conduits to choose from; for a second try those that the first did not take."""
@@ -192,6 +195,8 @@ def _in_flight(view: View) -> Answer | None:
             waited = waited_ms(attempt, view.situation.clock) or 0
             patience = view.settings.patience_ms
             left = (patience if attempt.owner == view.situation.owner else 2 * patience) - waited
+            if view.situation.stopped:
+                return Answer(WAIT, f"a {attempt.kind} was pushed, and the client is stopped (ctrl-z)")
             reason = f"a {attempt.kind} was pushed by {attempt.conduits[-1]}; its trace is awaited"
             return Answer(WAIT, reason, after_ms=max(50, min(left, patience // 5)))
     return None

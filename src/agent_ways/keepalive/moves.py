@@ -22,7 +22,7 @@ from agent_ways.keepalive.record import (
     Attempt,
     Down,
 )
-from agent_ways.keepalive.situation import PING_COST, SLACK_MS, Look, Sight, looked, operator_seen, sighted
+from agent_ways.keepalive.situation import PING_COST, SLACK_MS, Look, Sight, looked, operator_seen, runs_since, sighted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,17 +46,18 @@ class Memory(Value):
 def remember(memory: Memory | None, record: Record, situation: Situation) -> Memory:
     """The memory after one more look, of which `record` is what was observed."""
     before = memory.last if memory is not None and memory.record.session == record.session else None
-    return Memory(record, looked(before, situation.clock, situation.idle.state))
+    return Memory(record, looked(before, situation.clock, situation.idle.state, situation.stopped))
 
 
 def observe(record: Record, situation: Situation, settings: Settings, memory: Memory | None = None) -> Record:
     """The record with what `situation` shows added. `memory` is this process's own."""
     seen = _sights(_operator(record, situation), situation, memory)
+    runs_ms = runs_since(None if memory is None else memory.last, situation.clock)
     if seen.wrap is not None:
-        wrap, down = _settled(seen.wrap, situation, settings)
+        wrap, down = _settled(seen.wrap, situation, settings, runs_ms)
         seen = seen.but(wrap=wrap, down=_with(seen.down, down))
     if seen.ping is not None:
-        seen = _ping(seen, seen.ping, situation, settings)
+        seen = _ping(seen, seen.ping, situation, settings, runs_ms)
     return seen.but(armed=settings.armed, window_ms=settings.window_ms)
 
 
@@ -115,8 +116,8 @@ def _sights(record: Record, situation: Situation, memory: Memory | None) -> Reco
     return record.but(operator_sight=operator, request_sight=request)
 
 
-def _settled(attempt: Attempt, situation: Situation, settings: Settings) -> tuple[Attempt, Down | None]:
-    """What became of an event, by its trace and by the time since."""
+def _settled(attempt: Attempt, situation: Situation, settings: Settings, runs_ms: int) -> tuple[Attempt, Down | None]:
+    """What became of an event, by its trace and by the time since, as far as the client was not stopped."""
     trace = situation.trace(attempt.id)
     if attempt.state == PROVEN:
         return attempt, None
@@ -127,7 +128,7 @@ def _settled(attempt: Attempt, situation: Situation, settings: Settings) -> tupl
         return attempt.but(state=ARRIVED, reason=reason), None
     if attempt.state != INTENT or situation.stopped:
         return attempt, None
-    waited = waited_ms(attempt, situation.clock)
+    waited = waited_ms(attempt, situation.clock, runs_ms)
     if attempt.owner == situation.owner:
         if waited is not None and waited < settings.patience_ms:
             return attempt, None
@@ -145,14 +146,17 @@ def _settled(attempt: Attempt, situation: Situation, settings: Settings) -> tupl
     return attempt.but(state=LOST, reason="the process that pushed it ended before a trace of it was seen"), None
 
 
-def waited_ms(attempt: Attempt, clock: Clock) -> int | None:
-    """How long the machine was awake since the last try; None where it was booted since: longer than any patience."""
-    waited = clock.awake_ms - attempt.awake_ms
+def waited_ms(attempt: Attempt, clock: Clock, runs_ms: int = 0) -> int | None:
+    """How long the machine was awake since the last try; None where it was booted since: longer than any patience.
+
+    `runs_ms` is since when the client is known to run, by the same clock: before, it could take nothing.
+    """
+    waited = clock.awake_ms - max(attempt.awake_ms, runs_ms)
     return waited if attempt.boot == clock.boot and waited >= 0 else None
 
 
-def _ping(record: Record, before: Attempt, situation: Situation, settings: Settings) -> Record:
-    ping, down = _settled(before, situation, settings)
+def _ping(record: Record, before: Attempt, situation: Situation, settings: Settings, runs_ms: int) -> Record:
+    ping, down = _settled(before, situation, settings, runs_ms)
     current = ping.operator_ms == record.operator_ms
     pings = record.pings + (1 if current and ping.state == PROVEN != before.state else 0)
     seen = record.but(ping=ping, pings=pings, down=_with(record.down, down))
@@ -209,6 +213,7 @@ def intend(record: Record, kind: str, name: str, conduit: str, situation: Situat
             owner=situation.owner,
             conduits=(conduit,),
             operator_ms=record.operator_ms,
+            request_ms=situation.cache.last_request_ms,
             context_tokens=situation.cache.context_tokens,
         )
     return record.but(ping=attempt, tries=record.tries + 1) if kind == PING else record.but(wrap=attempt)

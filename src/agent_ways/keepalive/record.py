@@ -38,8 +38,8 @@ class Attempt(Value):
     """One event, from its intent on, over all its tries. Times are ms; `at_ms` and `awake_ms` are the last try's.
 
     `owner` is the process that wrote the intent, `conduits` those that were tried, in order. `operator_ms` is the
-    prompt that it was sent for, `context_tokens` the context's size before it. A ping has a `verdict` once its
-    answer's usage was read back (KA-4): `read_tokens` of the context came from the cache.
+    prompt that it was sent for, `request_ms` the last request before it and `context_tokens` that one's context. A ping
+    has a `verdict` once its answer's usage was read back (KA-4): `read_tokens` of the context came from the cache.
     """
 
     __slots__ = (
@@ -55,6 +55,7 @@ class Attempt(Value):
         "proof",
         "read_tokens",
         "reason",
+        "request_ms",
         "rest",
         "state",
         "verdict",
@@ -72,6 +73,7 @@ class Attempt(Value):
         owner: Owner,
         conduits: tuple[str, ...],
         operator_ms: int | None = None,
+        request_ms: int | None = None,
         context_tokens: int | None = None,
         proof: Proof | None = None,
         verdict: str = "",
@@ -88,6 +90,7 @@ class Attempt(Value):
         self.owner: Final = owner
         self.conduits: Final = conduits
         self.operator_ms: Final = operator_ms
+        self.request_ms: Final = request_ms
         self.context_tokens: Final = context_tokens
         self.proof: Final = proof
         self.verdict: Final = verdict
@@ -274,6 +277,7 @@ def _attempt(told: _Told | None) -> Attempt | None:
         owner=told.owner("owner"),
         conduits=told.texts("conduits"),
         operator_ms=told.number("operator_ms"),
+        request_ms=told.number("request_ms"),
         context_tokens=told.number("context_tokens"),
         proof=None
         if proof is None

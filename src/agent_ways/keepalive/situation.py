@@ -64,24 +64,39 @@ class Look(Value):
     """What one process remembers of its looks at a session.
 
     `clock` is of the last one; `rest` of the last that found no turn, None where there was none; `back_ms` is by how
-    much the wall clock was set back since that.
+    much the wall clock was set back since that. `stopped` says that the last one found the client stopped; `runs_ms` is
+    when it was first seen to run again, by `awake_ms`, 0 where it was never seen stopped.
     """
 
-    __slots__ = ("back_ms", "clock", "rest")
+    __slots__ = ("back_ms", "clock", "rest", "runs_ms", "stopped")
 
-    def __init__(self, clock: Clock, rest: Clock | None = None, back_ms: int = 0) -> None:
+    def __init__(
+        self, clock: Clock, rest: Clock | None = None, back_ms: int = 0, *, stopped: bool = False, runs_ms: int = 0
+    ) -> None:
         self.clock: Final = clock
         self.rest: Final = rest
         self.back_ms: Final = back_ms
+        self.stopped: Final = stopped
+        self.runs_ms: Final = runs_ms
 
 
-def looked(before: Look | None, clock: Clock, idle: bool) -> Look:
+def looked(before: Look | None, clock: Clock, idle: bool, stopped: bool) -> Look:
     """The look after `before`, at `clock`."""
-    if idle:
-        return Look(clock, clock)
-    if before is None:
-        return Look(clock)
-    return Look(clock, before.rest, before.back_ms + _set_back(before.clock, clock))
+    last = before or Look(clock)
+    return Look(
+        clock,
+        clock if idle else last.rest,
+        0 if idle else last.back_ms + _set_back(last.clock, clock),
+        stopped=stopped,
+        runs_ms=runs_since(last, clock),
+    )
+
+
+def runs_since(last: Look | None, clock: Clock) -> int:
+    """Since when the client is known to run and take events, by `awake_ms`; 0 where it was never seen otherwise."""
+    if last is None:
+        return 0
+    return clock.awake_ms if last.stopped else last.runs_ms
 
 
 def sighted(previous: Sight | None, stamp_ms: int | None, clock: Clock, last: Look | None = None) -> Sight | None:
