@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent_ways.attend import guards, headers, instances, intake, trays
+from agent_ways.attend.drain import drain
 from agent_ways.attend.start import session_start
 from agent_ways.attend.verbs.caller import COMMAND, Caller
 from tests.attend.frontends.callers import call, person, serve
@@ -95,12 +96,37 @@ def test_notes_to_self_are_shown_once_to_the_first_that_starts(world: World) -> 
     assert "I stopped" not in start(world, 30)
     world.write(B, rows.hook_context(text, NOON, "SessionStart"))
     world.clock.advance(1)
-    from agent_ways.attend.drain import drain
-
     assert drain(world.bus, world.identity(20), again=False) is None
     assert trays.waiting(world.bus.root, B) == []
     [receipt] = [one for one in call(person(world), "show", id_=shown)["receipts"] if one["session"] == B] or [None]
     assert receipt is None or receipt["state"] == "seen"
+
+
+@pytest.mark.demand("ATT-2", "CON-1")
+def test_a_note_shown_at_a_start_is_not_shown_again_before_the_transcript_can_tell(world: World) -> None:
+    old = world.session(10, A)
+    world.send(old, "I stopped at step 3", "self")
+    world.end(10)
+    world.client(20, B)
+    text = start(world, 20)
+    world.clock.advance(3600)
+    world.write(B, rows.typed("the first prompt, an hour later", NOON))
+    assert drain(world.bus, world.identity(20), again=False) is None
+    world.write(B, rows.hook_context(text, NOON, "SessionStart"))
+    assert drain(world.bus, world.identity(20), again=False) is None
+    assert trays.waiting(world.bus.root, B) == []
+
+
+@pytest.mark.demand("ATT-2", "CON-1")
+def test_a_note_shown_at_a_start_that_came_to_nothing_is_left_for_the_resumed_session(world: World) -> None:
+    old = world.session(10, A)
+    world.send(old, "I stopped at step 3", "self")
+    world.end(10)
+    world.client(20, B)
+    start(world, 20)
+    world.end(20)
+    world.client(21, B)
+    assert "I stopped at step 3" in start(world, 21, "resume") + str(drain(world.bus, world.identity(21), again=False))
 
 
 @pytest.mark.demand("ATT-6", "ATT-14")

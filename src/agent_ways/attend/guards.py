@@ -35,7 +35,11 @@ _PREFIXES = (
 
 
 def run(given: Input) -> str:
-    """Why `attend run` must not be run from Bash, where that is what the call is; else nothing."""
+    """Why `attend run` must not be run from Bash, where that is what the call is; else nothing.
+
+    For this the hook's matcher must name Monitor too: to one that names Bash alone, 2.1.332 shows a command of the
+    Monitor tool as one of Bash, with nothing to tell the two apart.
+    """
     tool_input = given.get("tool_input")
     command = tool_input.get("command") if isinstance(tool_input, dict) else None
     if given.get("tool_name") != "Bash" or not isinstance(command, str) or not _runs_loop(command):

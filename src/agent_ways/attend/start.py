@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 BEGINNINGS = ("startup", "resume", "clear")
 """Sources of a SessionStart that are one; after a compaction the session goes on."""
 _LONGEST_CONFIG = 1 << 24
+_NEVER = 1e9
+"""Seconds after which nobody asks any more."""
 _FITS = 8_000
 """Characters of notes shown whole: the client's limit for a hook's context is 10,000."""
 
@@ -90,6 +92,10 @@ def _notes(bus: Bus, instance: Instance) -> tuple[list[str], int]:
     with ledger.open_ledger(bus, instance.key) as opened:
         there = [slip for slip in taken if isinstance(found[slip.id], Signal) and opened.offers(slip)]
         ledger.claim(bus, opened, instance, there, conduit=START, offset=evidence.transcript_end(instance))
+        for slip in there:
+            # The client writes what a start showed with the first turn, which may begin hours later: until then no
+            # silence says that it was not shown, and showing it again would be a second time (2.1.285, 2.1.332).
+            opened.claims[slip.id] = opened.claims[slip.id].but(since=bus.monotonic() + _NEVER)
     parts, named, room = [], [], _FITS
     for slip in there:
         signal = found[slip.id]

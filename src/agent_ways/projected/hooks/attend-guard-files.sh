@@ -1,5 +1,6 @@
 #!/bin/sh
-# PreToolUse hook of agent-ways, shipped inactive: refuses reading or changing the message bus by hand.
+# PreToolUse hook of agent-ways, shipped inactive: refuses reading or changing the message bus by hand. Its matcher:
+# "Bash|Read|Edit|Write|MultiEdit|NotebookEdit|Glob|Grep".
 # The command exits 10 to refuse, which the client is told as 2; whatever else happens, the tool goes ahead.
 attend=${0%/hooks/*}/bin/attend # the target's own
 [ -x "$attend" ] || attend=$(command -v attend) || attend=${XDG_BIN_HOME:-$HOME/.local/bin}/attend
