@@ -39,8 +39,10 @@ class Client(RuleBasedStateMachine):
         self.shown: dict[str, int] = {}
 
     def teardown(self) -> None:
-        self.finish()
-        shutil.rmtree(self.folder)
+        try:
+            self.finish()
+        finally:
+            shutil.rmtree(self.folder)
 
     def new_session(self) -> str:
         self.number += 1
