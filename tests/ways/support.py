@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -88,3 +89,8 @@ class Machine:
                 kind = path.read_bytes().decode("latin-1")
             found[str(path.relative_to(self.home))] = f"{path.lstat().st_mode:o} {kind}"
         return found
+
+
+def ways(machine: Machine, *words: str, command: str = "ways") -> subprocess.CompletedProcess[str]:
+    """The installed command, run by a person of that machine."""
+    return subprocess.run([command, *words], env=machine.env, capture_output=True, text=True, check=False)

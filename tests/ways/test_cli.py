@@ -11,7 +11,7 @@ import pytest
 from agent_ways import __version__
 from agent_ways.base.process import process_table, this_process
 from agent_ways.ways.commands import reconcile, status
-from tests.ways.support import Machine
+from tests.ways.support import Machine, ways
 
 QUIET = "ways reconcile: nothing to do: links, settings and registration are right\n"
 
@@ -19,10 +19,6 @@ QUIET = "ways reconcile: nothing to do: links, settings and registration are rig
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
-
-
-def ways(machine: Machine, *words: str, command: str = "ways") -> subprocess.CompletedProcess[str]:
-    return subprocess.run([command, *words], env=machine.env, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.demand("LIFE-1")

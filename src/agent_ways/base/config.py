@@ -76,7 +76,7 @@ class ConfigFile:
 
 def parse(text: str) -> Config:
     """The config in a file's text. Never raises."""
-    raw, notes = _tables(text)
+    raw, notes = tables(text)
     told = _Told(raw, notes)
     return Config(
         keepalive_armed=told.flag("keepalive", "armed", False),
@@ -149,7 +149,8 @@ def _shown(value: object) -> str:
     return ascii(value)[:60]
 
 
-def _tables(text: str) -> tuple[dict[str, Any], list[str]]:
+def tables(text: str) -> tuple[dict[str, Any], list[str]]:
+    """The tables of a file's text as far as they can be read, and what is said where it is no TOML. Never raises."""
     import tomllib
 
     text = text.removeprefix("\ufeff")

@@ -135,6 +135,45 @@ def target_reset() -> None:
     """Offer again what you took out of the settings of DIR."""
 
 
+@ways.group()
+def config() -> None:
+    """The user config: shown, asked, edited with its comments kept."""
+
+
+@config.command("show")
+@verb("config", "show")
+def config_show() -> None:
+    """Show every setting, its value, and where that comes from."""
+
+
+@config.command("get")
+@click.argument("name")
+@verb("config", "get")
+def config_get() -> None:
+    """Print the value of one setting, as in conduits.channel."""
+
+
+@config.command("set")
+@click.argument("name")
+@click.argument("value")
+@verb("config", "change")
+def config_set() -> None:
+    """Write one setting. Exit code 6: that value makes no sense, or the file can not be edited."""
+
+
+@config.command("unset")
+@click.argument("name")
+@verb("config", "unset")
+def config_unset() -> None:
+    """Take one setting out of the file: the default again."""
+
+
+@config.command("path")
+@verb("config", "where")
+def config_path() -> None:
+    """Print where the file lies."""
+
+
 @ways.command()
 @verb("status")
 def status() -> None:

@@ -34,7 +34,7 @@ def show(report: Report, *, as_json: bool = False, out: TextIO | None = None) ->
         out.write(json.dumps(report.to_json()) + "\n")
         return report.exit_code
     if report.all_ok and report.quiet:
-        out.write(f"ways {report.verb}: {report.quiet}\n")
+        out.write(f"{report.quiet}\n" if report.bare else f"ways {report.verb}: {report.quiet}\n")
         return report.exit_code
     for line in report.lines:
         _print_line(line, out)

@@ -56,6 +56,8 @@ class Report:
     lines: tuple[Line, ...]
     exit_code: int = 0
     quiet: str = ""
+    bare: bool = False
+    """Whether `quiet` is printed without the verb before it: an answer that a script reads."""
     data: dict[str, Any] = field(default_factory=dict)
 
     @property

@@ -1,0 +1,246 @@
+"""The user config as a person edits it: every setting with its kind, default and meaning, and edits that keep comments.
+
+Owns the models, which say no to what makes no sense; what runs reads by the tolerant reader of `base/config.py`, and a
+test holds the two together. Must not print.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tomlkit
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from tomlkit.exceptions import TOMLKitError
+
+from agent_ways.base.config import duration
+from agent_ways.base.errors import ConfigError, RefusedError, UsageError, state_error
+from agent_ways.base.records import FILE_MODE, make_dirs, write_bytes
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+
+def _duration(text: str) -> str:
+    if duration(text) is None:
+        raise ValueError('is a time like "8h", "90m" or "2h30m"')
+    return text
+
+
+Duration = Annotated[str, AfterValidator(_duration)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class Keepalive(_Section):
+    """Keeping an idle session's prompt cache warm."""
+
+    armed: bool = Field(default=False, description="whether idle sessions are kept warm at all")
+    window: Duration = Field(default="8h", description="how long after you last typed")
+
+
+class Attend(_Section):
+    """Messages between sessions."""
+
+    wake: Literal["addressed", "never"] = Field(
+        default="addressed", description="what may start a turn in an idle session"
+    )
+    retention: Duration = Field(default="30d", description="how long messages are kept")
+
+
+class Conduits(_Section):
+    """The ways by which an event may be pushed into a session."""
+
+    channel: bool = Field(default=True, description="the channel, where the session was launched with the flag")
+    inbox_socket: bool = Field(default=True, description="the client's inbox socket")
+
+
+class UserConfig(_Section):
+    """The whole file."""
+
+    keepalive: Keepalive = Keepalive()
+    attend: Attend = Attend()
+    conduits: Conduits = Conduits()
+
+
+SECTIONS: dict[str, type[_Section]] = {"keepalive": Keepalive, "attend": Attend, "conduits": Conduits}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting: its name, kind and meaning; the value in force, where it comes from, and what is wrong there."""
+
+    name: str
+    kind: str
+    help: str
+    default: Any
+    value: Any
+    origin: str
+    """`default`, or the file with its line."""
+    trouble: str = ""
+
+
+def settings(path: str) -> tuple[tuple[Setting, ...], tuple[str, ...]]:
+    """Every setting as it is in force with the file at `path`, and what else in it is not understood.
+
+    Raises `StateError` where it can not be read; one that is not TOML is told, and its tables are read by themselves.
+    """
+    from agent_ways.base import config
+
+    text = _read(path)
+    raw, notes = config.tables(text)
+    found = tuple(
+        _setting(section, key, field, raw.get(section), _Lines(path, text))
+        for section, model in SECTIONS.items()
+        for key, field in model.model_fields.items()
+    )
+    return found, (*notes, *_strangers(raw))
+
+
+def find(name: str, found: tuple[Setting, ...]) -> Setting:
+    """The setting of that name; raises `UsageError` naming those there are."""
+    for setting in found:
+        if setting.name == name:
+            return setting
+    raise UsageError(f"there is no setting {name}", f"There are: {', '.join(setting.name for setting in found)}")
+
+
+def parse(name: str, word: str) -> Any:
+    """The value that a word of the command line means for a setting; raises `ConfigError`."""
+    model, key = _model(name)
+    field = model.model_fields[key]
+    value: Any = {"true": True, "on": True, "false": False, "off": False}.get(word, word)
+    if field.annotation is not bool:
+        value = word
+    trouble = _trouble(field, value)
+    if trouble:
+        raise ConfigError(f"{name} {trouble}, not {word!r}")
+    return value
+
+
+def edit(path: str, name: str, value: Any | None) -> bool:
+    """Write a setting, or take it out for None; False where the file says so already. Comments and order stay.
+
+    Raises `ConfigError` where the file is not TOML, `RefusedError` where it is read-only (another program's).
+    """
+    model, key = _model(name)
+    section = name.partition(".")[0]
+    if value is not None and (trouble := _trouble(model.model_fields[key], value)):
+        raise ConfigError(f"{name} {trouble}, not {value!r}")
+    real = os.path.realpath(path)
+    before = _read(path)
+    try:
+        document = tomlkit.parse(before)
+        table: Any = document.get(section)
+        if table is None:
+            if value is None:
+                return False
+            document[section] = table = tomlkit.table()
+        if not isinstance(table, dict):
+            raise ConfigError(f"{path}: {section} is no table", f"Write [{section}] above its settings.")
+        if value is None:
+            table.pop(key, None)
+        elif table.get(key) != value or type(table.get(key)) is not type(tomlkit.item(value)):
+            table[key] = value
+        after = tomlkit.dumps(document)
+    except TOMLKitError as error:
+        raise ConfigError(f"{path} is not TOML: {error}", "Mend that line, then run it again.") from None
+    if after == before:
+        return False
+    mode = os.stat(real).st_mode & 0o777 if os.path.exists(real) else FILE_MODE
+    if not mode & 0o222:
+        raise RefusedError(f"{path} is read-only, so another program manages it", f"Change {name} where that has it.")
+    make_dirs(os.path.dirname(real))
+    write_bytes(real, after.encode("utf-8"), mode)
+    return True
+
+
+def shown(value: Any) -> str:
+    """A value as it stands in the file."""
+    return str(tomlkit.item(value).as_string())
+
+
+def _model(name: str) -> tuple[type[_Section], str]:
+    section, _, key = name.partition(".")
+    model = SECTIONS.get(section)
+    if model is None or key not in model.model_fields:
+        names = [f"{section}.{key}" for section, model in SECTIONS.items() for key in model.model_fields]
+        raise UsageError(f"there is no setting {name}", f"There are: {', '.join(names)}")
+    return model, key
+
+
+def _setting(section: str, key: str, field: FieldInfo, table: Any, lines: _Lines) -> Setting:
+    name = f"{section}.{key}"
+    kind = "true or false" if field.annotation is bool else "a time" if field.metadata else "one of"
+    if kind == "one of":
+        kind = " or ".join(field.annotation.__args__) if field.annotation else ""
+    value, origin, trouble = field.default, "default", ""
+    if isinstance(table, dict) and key in table:
+        trouble = _trouble(field, table[key])
+        origin = lines.of(section, key) if not trouble else "default"
+        if trouble:
+            trouble = f"{lines.of(section, key)} {trouble}, not {ascii(table[key])[:60]}; the default is used"
+        else:
+            value = table[key]
+    return Setting(name, kind, field.description or "", field.default, value, origin, trouble)
+
+
+def _trouble(field: FieldInfo, value: Any) -> str:
+    """What is wrong with a value, as the end of a sentence; empty where it fits."""
+    kind: Any = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+    try:
+        TypeAdapter(kind, config=ConfigDict(strict=True)).validate_python(value)
+    except ValidationError:
+        if field.annotation is bool:
+            return "is true or false"
+        if field.metadata:
+            return 'is a time like "8h", "90m" or "2h30m"'
+        return f"is one of {', '.join(kind.__args__)}"
+    return ""
+
+
+def _strangers(raw: dict[str, Any]) -> list[str]:
+    """What stands in the file and means nothing to us."""
+    notes = []
+    for section, table in raw.items():
+        model = SECTIONS.get(section)
+        if model is None:
+            notes.append(f"config: {section} means nothing here")
+        elif not isinstance(table, dict):
+            notes.append(f"config: {section} is no table: write [{section}] above its settings")
+        else:
+            notes += [f"config: {section}.{key} means nothing here" for key in table if key not in model.model_fields]
+    return notes
+
+
+class _Lines:
+    """Where in the text a setting stands, for a person to find it."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self._path = path
+        self._text = text
+
+    def of(self, section: str, key: str) -> str:
+        """The file and the line of a setting; the file alone where it is written in an unusual form."""
+        here = ""
+        for number, line in enumerate(self._text.splitlines(), 1):
+            plain = line.strip()
+            if plain.startswith("["):
+                here = plain.partition("]")[0].strip("[] \t\"'")
+            name = plain.partition("=")[0].strip().replace('"', "").replace("'", "")
+            if "=" in plain and ((here == section and name == key) or (not here and name == f"{section}.{key}")):
+                return f"{self._path}:{number}"
+        return self._path
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace", newline="") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise state_error("read", path, error) from None
