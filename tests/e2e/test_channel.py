@@ -173,7 +173,7 @@ def test_a_flag_alone_is_no_proof(story: Story) -> None:
 
 @pytest.mark.demand("SRV-10")
 def test_the_module_of_a_test_is_live_by_one_file_and_one_line(story: Story) -> None:
-    assert story.first_status["modules"] == {"live": ["ways", "attend", "probe"], "failed": []}
+    assert story.first_status["modules"] == {"live": ["ways", "attend", "keepalive", "probe"], "failed": []}
 
 
 @pytest.mark.demand("CON-2", "SRV-3")

@@ -12,8 +12,9 @@ from agent_ways.base.jsontext import dumps, loads
 from agent_ways.claude.cache import FIVE_MINUTES, CacheEvidence
 from agent_ways.keepalive.moves import observe
 from agent_ways.keepalive.record import Record
+from agent_ways.keepalive.shape import SCHEMA
 from agent_ways.keepalive.situation import Conduits, Settings, settings
-from agent_ways.keepalive.status import SCHEMA, iso, status, status_now
+from agent_ways.keepalive.status import iso, status, status_now
 from agent_ways.keepalive.statusline import segment, session_in
 from tests.keepalive.values import ARMED, HOURS, MIN, NOON, SESSION, attempt, cache, observed, situation
 from tests.support.transcripts import json_values

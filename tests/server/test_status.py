@@ -74,7 +74,7 @@ def test_it_names_the_session_its_source_and_its_client(tmp_path: Path, client_v
             "disagreement": None,
         }
         assert status["version"] == __version__
-        assert status["modules"] == {"live": ["ways", "attend"], "failed": []}
+        assert status["modules"] == {"live": ["ways", "attend", "keepalive"], "failed": []}
 
 
 @pytest.mark.demand("SRV-12", "ID-3")
@@ -222,7 +222,7 @@ def test_a_failed_module_is_named_with_its_reason(tmp_path: Path, how: str) -> N
         client.wait_handshake()
         client.ask("ping")
         modules = status_of(client)["modules"]
-        assert modules["live"] == ["ways", "attend"]
+        assert modules["live"] == ["ways", "attend", "keepalive"]
         assert [failed["name"] for failed in modules["failed"]] == ["probe"]
         assert modules["failed"][0]["reason"]
 

@@ -1,8 +1,8 @@
 """What keepalive says of itself: one plain value for `keepalive_status` and `ways keepalive status` (KA-2).
 
-Owns its shape (`SCHEMA`) and how it follows from a look. It asks the judge that acts. Pure but for `status_now`, which
-looks and reads the record, and writes nothing. What is not known is null, never left out. Times are ISO 8601 in
-UTC, durations seconds.
+Owns how it follows from a look; its form is in `shape.py`. It asks the judge that acts. Pure but for `status_now`,
+which looks and reads the record, and writes nothing. What is not known is null, never left out. Times are ISO 8601
+in UTC, durations seconds.
 """
 
 from __future__ import annotations
@@ -22,41 +22,6 @@ if TYPE_CHECKING:
     from agent_ways.keepalive.keeper import Eyes, Records
     from agent_ways.keepalive.record import Attempt
     from agent_ways.keepalive.situation import Settings, Situation
-
-_TEXT = {"type": ["string", "null"]}
-_NUMBER = {"type": ["number", "null"]}
-_COUNT = {"type": ["integer", "null"]}
-_WORDS = {"type": "string"}
-
-
-def _object(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties)}
-
-
-SCHEMA = _object(
-    session=_TEXT,
-    armed={"type": "boolean"},
-    window=_object(length_s=_NUMBER, typed_at=_TEXT, closes_at=_TEXT, closes_in_s=_NUMBER, open={"type": "boolean"}),
-    cache=_object(
-        tier=_TEXT,
-        kept_s=_NUMBER,
-        known_by=_TEXT,
-        age_s=_NUMBER,
-        expires_in_s=_NUMBER,
-        context_tokens=_COUNT,
-        reason=_WORDS,
-    ),
-    next=_object(action=_WORDS, rule=_WORDS, reason=_WORDS, then=_TEXT, in_s=_NUMBER),
-    pings=_object(
-        sent=_COUNT, proven=_COUNT, cost_tokens=_COUNT, spent=_NUMBER, limit=_NUMBER, left=_COUNT, last=_TEXT
-    ),
-    readback=_object(verdict=_TEXT, read_tokens=_COUNT, context_tokens=_COUNT, at=_TEXT),
-    wrap=_object(state=_WORDS, at=_TEXT, reason=_WORDS),
-    quiet={"type": "boolean"},
-    conduit=_object(name=_TEXT, reason=_WORDS),
-    notes={"type": "array", "items": _WORDS},
-)
-"""The JSON schema of the value."""
 
 KNOWN_BY = "the newest cache write in the transcript"
 

@@ -28,4 +28,5 @@ class Entry(Value):
 REGISTRY = (
     Entry("ways", "agent_ways.server.modules.ways", "Ways"),
     Entry("attend", "agent_ways.server.modules.attend", "Attend"),
+    Entry("keepalive", "agent_ways.server.modules.keepalive", "Keepalive"),
 )
