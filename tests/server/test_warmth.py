@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agent_ways.attend import sending
+from agent_ways.attend.bus import open_bus
 from agent_ways.server.warmth import FASTER, changed_file
 from tests.server.serving import SERVER
 from tests.support.fake_client import FLAGGED, FakeClient, Plan
@@ -120,8 +122,14 @@ def test_a_closed_window_brings_one_wrap_and_then_quiet_until_the_operator_types
     found = status(client)
     assert found["quiet"] is True
     assert found["next"]["action"] == "stop"
+
+    bus = open_bus({"HOME": client.plan.home})
+    person = sending.human_sender(bus, "me", client.plan.project)
+    signal = sending.send(bus, person, None, "not now", to=[client.session_id]).signal
+    client.ask("ping")
+    assert [one for one in client.shown if signal.id in one.texts[0]] == []
     client.type("back again")
-    client.wait_status("idle", count=3)
+    client.wait_shown(lambda shown: any(signal.id in text for text in shown.texts))
     assert status(client)["quiet"] is False
     wraps = [one for one in client.shown if any("keepalive wrap" in text for text in one.texts)]
     assert len(wraps) == 1

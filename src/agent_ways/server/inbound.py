@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 
 from agent_ways.attend import bus as buses
-from agent_ways.attend import disk, evidence, intake, layout, ledger, perceiver, role, rooms, signals, trays
+from agent_ways.attend import disk, evidence, intake, layout, ledger, perceiver, quiet, role, rooms, signals, trays
 from agent_ways.attend.delivery import QUEUED
 from agent_ways.attend.signals import SESSION, Signal
 from agent_ways.base import config, paths
@@ -186,7 +186,7 @@ class Inbound:
         told = self._config.now()
         offered = [slip for slip in look.waiting if look.opened.offers(slip)]
         waking = [slip for slip in offered if slip.why in (trays.DIRECT, trays.CHANNEL)]
-        if not waking or told.attend_wake == "never":
+        if not waking or told.attend_wake == "never" or quiet.is_quiet(self._bus, look.instance):
             return None
         if self._world.monotonic() - self._pushed_at < BURST:
             return BURST
