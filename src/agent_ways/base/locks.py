@@ -118,15 +118,14 @@ class Lock:
         self.release()
 
     def _open(self) -> int:
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
         try:
-            return os.open(self.path, flags, FILE_MODE)
+            return _opened(self.path)
         except FileNotFoundError:
             make_dirs(os.path.dirname(self.path))
         except OSError as error:
             raise state_error("open", self.path, error) from None
         try:
-            return os.open(self.path, flags, FILE_MODE)
+            return _opened(self.path)
         except OSError as error:
             raise state_error("open", self.path, error) from None
 
@@ -153,6 +152,15 @@ class Lock:
             f"{self.path} is held by {found}",
             f"It may be stopped or very busy: look with `ps -p {found.pid}`, then try again.",
         )
+
+
+def _opened(path: str) -> int:
+    """The lock's file, made where it is missing, with its mode whatever the umask of who came first."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, FILE_MODE)
+    found = os.fstat(fd)
+    if found.st_mode & 0o777 != FILE_MODE and found.st_uid == os.geteuid():
+        os.fchmod(fd, FILE_MODE)
+    return fd
 
 
 def _read_owner(fd: int) -> Owner | None:
