@@ -6,13 +6,13 @@ what is found is a person's to remove.
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 from dataclasses import dataclass
 from typing import Any
 
 from agent_ways.claude import mcp
+from agent_ways.ways.looks import read_json
 
 _MOST = 500
 """Projects that are looked into."""
@@ -28,12 +28,12 @@ class Shadow:
 
 def found(global_file: str, settings: str) -> tuple[Shadow, ...]:
     """What shadows or doubles the entry in a global file, by that file, its projects and the target's settings."""
-    content = _json(global_file)
+    content = read_json(global_file)
     shadows = list(_doubles(content))
     projects = content.get("projects")
     for folder, project in list(projects.items() if isinstance(projects, dict) else ())[:_MOST]:
         shadows += _of_project(folder, project)
-    if mcp.NAME in _servers(_json(settings)):
+    if mcp.NAME in _servers(read_json(settings)):
         text = f"{settings} has an mcpServers block with {mcp.NAME}, which the client does not read: take it out"
         shadows.append(Shadow(text))
     return tuple(shadows)
@@ -56,7 +56,7 @@ def _of_project(folder: str, project: object) -> list[Shadow]:
         repair = f"cd {where} && claude mcp remove {mcp.NAME} --scope local"
         shadows.append(Shadow(f"in {folder} an entry {mcp.NAME} of local scope is used in place of ours", repair))
     shared = os.path.join(folder, ".mcp.json")
-    if os.path.isabs(folder) and mcp.NAME in _servers(_json(shared)):
+    if os.path.isabs(folder) and mcp.NAME in _servers(read_json(shared)):
         repair = f"cd {where} && claude mcp remove {mcp.NAME} --scope project"
         shadows.append(Shadow(f"{shared} has an entry {mcp.NAME} that is used there in place of ours", repair))
     return shadows
@@ -65,15 +65,3 @@ def _of_project(folder: str, project: object) -> list[Shadow]:
 def _servers(content: object) -> dict[str, Any]:
     servers = content.get("mcpServers") if isinstance(content, dict) else None
     return servers if isinstance(servers, dict) else {}
-
-
-def _json(path: str) -> dict[str, Any]:
-    """The object in a file; empty where there is none, or it is no object, or no file."""
-    if not os.path.isfile(path):
-        return {}
-    try:
-        with open(path, encoding="utf-8-sig") as file:
-            content = json.load(file)
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}
