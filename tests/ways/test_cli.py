@@ -6,10 +6,13 @@ import pty
 import subprocess
 from pathlib import Path
 
+import click
 import pytest
+from click.testing import CliRunner
 
 from agent_ways import __version__
 from agent_ways.base.process import process_table, this_process
+from agent_ways.ways import cli, reference
 from agent_ways.ways.commands import reconcile, status
 from tests.ways.support import Machine, ways
 
@@ -44,11 +47,37 @@ def test_the_version_is_told_without_importing_what_parsing_needs() -> None:
     assert not {"click", "rich", "pydantic"} & set(ran.stdout.split())
 
 
-@pytest.mark.parametrize("verb", ["reconcile", "status", "doctor", "uninstall"])
-def test_every_verb_answers_json_with_its_version(verb: str, machine: Machine) -> None:
-    ran = ways(machine, verb, "--json")
+VERBS = [
+    "reconcile --force --take-over --dry-run",
+    "target list",
+    "target plan {home}/work --force --take-over",
+    "target add {home}/work --dry-run --force --take-over",
+    "target disable {home}/.claude --dry-run",
+    "target enable {home}/.claude --dry-run --force --take-over",
+    "target reset {home}/.claude --dry-run",
+    "target remove {home}/.claude --dry-run",
+    "config show",
+    "config get keepalive.armed",
+    "config set keepalive.window 4h",
+    "config unset keepalive.window",
+    "config path",
+    "status",
+    "doctor",
+    "uninstall --dry-run --purge",
+]
+
+
+@pytest.mark.parametrize("words", VERBS)
+def test_every_verb_takes_its_options_and_answers_json_with_its_version(words: str, machine: Machine) -> None:
+    reconcile.run(machine.world)
+    ran = ways(machine, *words.format(home=machine.home).split(), "--json")
     answer = json.loads(ran.stdout)
-    assert (answer["v"], answer["verb"], answer["exit_code"]) == (1, verb, ran.returncode)
+    name = " ".join(
+        word
+        for word in words.split()[:2]
+        if words.startswith(("target", "config")) or word == words.split(maxsplit=1)[0]
+    )
+    assert (answer["v"], answer["verb"], answer["exit_code"]) == (1, name, ran.returncode)
     assert ran.stderr == ""
 
 
@@ -122,3 +151,87 @@ def test_status_before_an_install_names_it(tmp_path: Path) -> None:
     report = status.run(Machine(tmp_path, installed=False).world)
     assert report.exit_code == 0
     assert "make install" in report.lines[0].repair
+
+
+# -- words --------------------------------------------------------------------------------------------------------
+
+
+def commands(group: click.Group, *path: str) -> list[tuple[tuple[str, ...], click.Command]]:
+    found: list[tuple[tuple[str, ...], click.Command]] = []
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            found += commands(command, *path, name)
+        else:
+            found.append(((*path, name), command))
+    return found
+
+
+def test_every_verb_and_option_says_what_it_does() -> None:
+    for path, command in commands(cli.ways):
+        assert command.help, path
+        for option in command.params:
+            assert isinstance(option, click.Argument) or option.to_info_dict()["help"], (path, option.name)
+    tried = {tuple(words.split()[: 2 if words.startswith(("target", "config")) else 1]) for words in VERBS}
+    assert {path for path, _ in commands(cli.ways)} - tried == {("update",), ("completion",)}
+
+
+@pytest.mark.parametrize(
+    ("path", "command"), commands(cli.ways), ids=lambda value: " ".join(value) if isinstance(value, tuple) else ""
+)
+def test_help_of_every_verb_is_short_and_on_standard_output(path: tuple[str, ...], command: click.Command) -> None:
+    result = CliRunner().invoke(cli.ways, [*path, "--help"])
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert len(result.stdout.splitlines()) < 30
+    assert command.get_short_help_str()
+
+
+def test_the_reference_page_names_every_verb_option_and_setting() -> None:
+    page = reference.reference()
+    for path, command in commands(cli.ways):
+        assert f"\n## ways {' '.join(path)}\n" in page
+        for option in command.params:
+            assert option.opts[0] in page or isinstance(option, click.Argument)
+    assert "`keepalive.window`" in page
+    assert max(len(line) for line in page.splitlines() if not line.startswith("|")) < 400
+
+
+def test_the_reference_page_in_the_docs_is_as_rendered() -> None:
+    assert (Path(__file__).parents[2] / "docs" / "reference" / "ways.md").read_text() == reference.reference()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_call_the_command(shell: str, machine: Machine) -> None:
+    ran = ways(machine, "completion", shell)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert f"_WAYS_COMPLETE={shell}_complete" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("ways con", {"config"}),
+        ("ways config ", {"show", "get", "set", "unset", "path"}),
+        ("ways config get keepalive.", {"keepalive.armed", "keepalive.window"}),
+        ("ways reconcile --dry", {"--dry-run"}),
+        ("ways completion f", {"fish"}),
+    ],
+)
+def test_bash_completes_verbs_options_and_settings(words: str, wanted: set[str], machine: Machine) -> None:
+    assert completed(machine, words) == wanted
+
+
+def test_bash_completes_the_targets_there_are(machine: Machine) -> None:
+    reconcile.run(machine.world)
+    assert completed(machine, f"ways target disable {machine.home}") == {f"{machine.home}/.claude"}
+
+
+def completed(machine: Machine, words: str) -> set[str]:
+    typed = words.split(" ")
+    env = {
+        **machine.env,
+        "_WAYS_COMPLETE": "bash_complete",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(typed) - 1),
+    }
+    ran = subprocess.run(["ways"], env=env, capture_output=True, text=True, check=False)
+    return {line.partition(",")[2] for line in ran.stdout.splitlines()}

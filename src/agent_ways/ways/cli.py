@@ -25,7 +25,29 @@ _AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON 
 _DRY_RUN = click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 _FORCE = click.option("--force", is_flag=True, help="Move aside what is not ours where a link of ours belongs.")
 _TAKE_OVER = click.option("--take-over", is_flag=True, help="Replace the original agent-ways where it is active.")
-_DIRECTORY = click.argument("directory", metavar="DIR")
+_DIRECTORY = click.argument("directory", metavar="DIR", type=click.Path(file_okay=False))
+
+
+def _setting_names(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
+    from agent_ways.ways.userconfig import SECTIONS
+
+    names = [f"{section}.{key}" for section, model in SECTIONS.items() for key in model.model_fields]
+    return [name for name in names if name.startswith(begun)]
+
+
+def _known_dirs(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
+    from agent_ways.ways.world import this_world
+
+    try:
+        return [
+            known.target.config_dir for known in this_world().targets() if known.target.config_dir.startswith(begun)
+        ]
+    except WaysError:
+        return []
+
+
+_SETTING = click.argument("name", shell_complete=_setting_names)
+_TARGET = click.argument("directory", metavar="DIR", shell_complete=_known_dirs)
 
 
 def verb(name: str, function: str = "run") -> Callable[[Body], Body]:
@@ -102,7 +124,7 @@ def target_add() -> None:
 
 
 @target.command("remove")
-@_DIRECTORY
+@_TARGET
 @_DRY_RUN
 @verb("target", "remove")
 def target_remove() -> None:
@@ -110,7 +132,7 @@ def target_remove() -> None:
 
 
 @target.command("enable")
-@_DIRECTORY
+@_TARGET
 @_DRY_RUN
 @_FORCE
 @_TAKE_OVER
@@ -120,7 +142,7 @@ def target_enable() -> None:
 
 
 @target.command("disable")
-@_DIRECTORY
+@_TARGET
 @_DRY_RUN
 @verb("target", "disable")
 def target_disable() -> None:
@@ -128,7 +150,7 @@ def target_disable() -> None:
 
 
 @target.command("reset")
-@_DIRECTORY
+@_TARGET
 @_DRY_RUN
 @verb("target", "reset")
 def target_reset() -> None:
@@ -147,14 +169,14 @@ def config_show() -> None:
 
 
 @config.command("get")
-@click.argument("name")
+@_SETTING
 @verb("config", "get")
 def config_get() -> None:
     """Print the value of one setting, as in conduits.channel."""
 
 
 @config.command("set")
-@click.argument("name")
+@_SETTING
 @click.argument("value")
 @verb("config", "change")
 def config_set() -> None:
@@ -162,7 +184,7 @@ def config_set() -> None:
 
 
 @config.command("unset")
-@click.argument("name")
+@_SETTING
 @verb("config", "unset")
 def config_unset() -> None:
     """Take one setting out of the file: the default again."""
@@ -198,3 +220,31 @@ def uninstall() -> None:
 
     Exit code 1: something is left that only you can remove; the command for it is shown.
     """
+
+
+@ways.command()
+@click.option("--to", default="", metavar="VERSION", help="That version, older ones included.")
+@click.option("--rollback", is_flag=True, help="Go back to the version before.")
+@click.option("--check", is_flag=True, help="Only tell whether there is a newer version.")
+@click.option("--sums-only", is_flag=True, help="Trust the checksum where the signature can not be verified here.")
+@_DRY_RUN
+@verb("agent_ways.ways.update.update")
+def update() -> None:
+    """Download, verify and put in force the newest release.
+
+    Versions lie side by side, and a running session keeps its server until it restarts.
+    """
+
+
+@ways.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the completion script of a shell.
+
+    In force at once: source <(ways completion bash). Likewise zsh; for fish: ways completion fish | source.
+    """
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    if kind is not None:
+        click.echo(kind(ways, {}, "ways", "_WAYS_COMPLETE").source())
