@@ -59,7 +59,7 @@ def freeze(source: Path, output: Path) -> None:
         spec = ROOT / "build" / "frozen" / "suite.spec"
         words = ["--noconfirm", "--log-level", "WARN", "--distpath", "dist", "--workpath", "work", str(spec)]
         ran = subprocess.run(
-            [python, "-E", "-s", "-m", "PyInstaller", *words],
+            [python, "-s", "-m", "PyInstaller", *words],  # not -E: the hash seed counts, and `env` is ours
             cwd=work,
             env=env,
             stdin=subprocess.DEVNULL,
