@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agent_ways.attend import render
+from agent_ways.attend import catalogue, render
 from agent_ways.attend.render import Style, visible
 from agent_ways.base.process import process_table, this_process
+from tests.attend.frontends.callers import misfits
 from tests.attend.test_drain import ATTEND
 from tests.support.fake_client import FakeClient, Plan
 
@@ -246,6 +247,21 @@ def test_every_verb_prints_its_help_and_version_is_told(attend: Command) -> None
     none = attend.run()
     assert (none.returncode, none.stdout) == (2, b"")
     assert b"usage: attend" in none.stderr
+
+
+@pytest.mark.demand("ATT-3")
+def test_json_is_one_document_of_every_verb_that_answers_and_refused_by_the_others(attend: Command) -> None:
+    attend.run("channels", "create", "deploy")
+    sent = attend.json("send", "--to", "operator", "x")["id"]
+    words = {"send": ["x"], "reply": None, "show": [sent], "thread": [sent], "search": ["x"], "completion": ["fish"]}
+    words |= dict.fromkeys(("join", "leave", "watch", "keepwarm"))  # for sessions, or without an end
+    for verb in catalogue.VERBS:
+        given = words.get(verb.name, [])
+        if verb.result is None:
+            ran = attend.run(verb.name, "--json", *(["session-start"] if verb.name == "hook" else []))
+            assert (ran.returncode, json.loads(ran.stdout)["error"]["code"]) == (2, "usage")
+        elif given is not None:
+            assert misfits(verb.result, attend.json(verb.name, *given)) == []
 
 
 def test_visible_keeps_what_is_harmless() -> None:

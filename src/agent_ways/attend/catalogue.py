@@ -42,6 +42,7 @@ _SIGNAL = _object(
     state=_TEXT_OR_NULL,
     proof=_ANY,
 )
+_LIVE = {**_SIGNAL, "properties": {"v": _V, **_SIGNAL["properties"]}, "required": ["v", *_SIGNAL["required"]]}
 _PAGE = _object(v=_V, signals=_list(_SIGNAL), total=_COUNT, next=_TEXT_OR_NULL, notes=_list(_TEXT))
 _SENT = _object(
     v=_V,
@@ -172,7 +173,7 @@ VERBS: tuple[Verb, ...] = (
             Parameter("room", TEXT, "Only one room: open, #channel, or direct (to the operator).", shown="ROOM"),
             Parameter("last", COUNT, "Begin with the last so many (5).", shown="N", least=0, most=200),
         ),
-        result=_SIGNAL,
+        result=_LIVE,
         example="attend watch --room '#deploy'",
         group=TALK,
         read_only=True,
@@ -388,7 +389,7 @@ VERBS: tuple[Verb, ...] = (
                 choices=("bash", "zsh", "fish"),
             ),
         ),
-        result=None,
+        result=_object(v=_V, shell=_TEXT, script=_TEXT),
         example="source <(attend completion bash)",
         group=PLUMBING,
     ),

@@ -58,6 +58,10 @@ def _run(given: list[str], *, as_json: bool) -> int:
     plain = rest[: rest.index("--")] if "--" in rest else rest
     if HELP in plain or "-h" in plain:
         return _say(words.help_of(verb))
+    if as_json and verb.result is None:
+        raise UsageError(
+            f"attend {verb.name} has no {JSON}: what it prints is for the client", f"See: attend {verb.name} {HELP}"
+        )
     return _do(verb, words.parse(verb, rest), as_json=as_json)
 
 
@@ -66,7 +70,8 @@ def _do(verb: Verb, arguments: dict[str, Any], *, as_json: bool) -> int:
         from agent_ways.attend.completion import script
 
         _check(verb, arguments)
-        return _say(script(arguments["shell"]))
+        text = script(arguments["shell"])
+        return _say(dumps({"v": FORMAT, "shell": arguments["shell"], "script": text}) + "\n" if as_json else text)
     if verb.name == "hook":
         from agent_ways.attend import hooks
 

@@ -27,7 +27,7 @@ usage: attend VERB [options] [words]
 The signal bus between Claude Code sessions: messages that are kept until they were read.
 """
 CLOSING = """\
-Every verb takes --json (one JSON object instead of text) and --help. attend --version prints the version.
+Every verb that answers takes --json (one JSON object instead of text); all take --help. attend --version: the version.
 """
 
 

@@ -7,6 +7,7 @@ from agent_ways.attend.addresses import ALIVE, UNKNOWN
 from agent_ways.attend.quiet import is_quiet
 from agent_ways.attend.trays import OPEN
 from agent_ways.attend.verbs.caller import speaker
+from agent_ways.keepalive.moves import QUIET
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from agent_ways.attend.verbs.caller import Caller
 
 KEPT = "no live session; kept"
-WRAPPED = "kept: wrapped"
-"""Its keepalive window closed: nothing is shown to it until its operator types (KA-6)."""
 UNSEEN_HOST = "queued; whether it lives can not be seen from here"
 _LISTED = 3
 
@@ -55,7 +54,7 @@ def reply(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
 def _result(caller: Caller, sent: Sent) -> dict[str, Any]:
     asleep, wrapped = _resting(caller, sent)
     recipients = [
-        {"session": one.session, "name": one.name, "state": WRAPPED if one.session in wrapped else state(one)}
+        {"session": one.session, "name": one.name, "state": QUIET if one.session in wrapped else state(one)}
         for one in sent.recipients
     ]
     notes = [*sent.notes, *_unwoken(asleep)]
