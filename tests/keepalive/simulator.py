@@ -133,6 +133,7 @@ class World:
         self.steady_known = True
         self.context = 50_000
         self.turn_lasts = 4 * S
+        self.longest_turn = 0
         self.busy_until = 0
         self.dialog = False
         self.stopped = False
@@ -345,6 +346,7 @@ class World:
 
     def _turn(self, event: str) -> None:
         self.busy_until = self.true + self.turn_lasts
+        self.longest_turn = max(self.longest_turn, self.turn_lasts)
         talk = self.talk
         if event:
             talk.given[event] = (self.true + 200, self.wall)
@@ -421,9 +423,9 @@ class World:
             assert typed < self.settings.window_ms, "a ping after the window closed"
         else:
             apparent = self.wall - max(stamp for _, stamp in self.talk.typed)
-            # What came in the same minute in which the clock was set back may be taken for a minute older.
-            tick = self.settings.tick_ms if self.set_back else 0
-            assert max(typed, apparent) >= self.settings.window_ms - tick, "a wrap in an open window"
+            # What came in the same minute or turn in which the clock was set back may be taken for that much older.
+            early = self.settings.tick_ms + self.longest_turn if self.set_back else 0
+            assert max(typed, apparent) >= self.settings.window_ms - early, "a wrap in an open window"
 
     # What came of it
     def kinds(self) -> list[str]:

@@ -77,6 +77,9 @@ def test_an_event_is_found_again_on_each_kind_of_line_that_is_proof(event: Event
         found = traced(row)
         assert found.proof is not None, row
         assert (found.proof.at_ms, found.arrived) == (NOON, False)
+    twice = traced(rows_of.channel_event(text, NOON), rows_of.peer_message(WRAPPED.format(text), NOON + 900))
+    assert twice.proof is not None
+    assert (twice.proof.kind, twice.proof.at_ms) == ("channel", NOON)
 
 
 @pytest.mark.demand("KA-7", "CON-1")

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent_ways.base.errors import LockHeldError, StateError
+from agent_ways.claude.idle import Idle
 from agent_ways.keepalive.keeper import Keeper
 from agent_ways.keepalive.situation import Settings
-from tests.keepalive.values import ARMED, MIN, SESSION, cache, situation
+from tests.keepalive.values import ARMED, MIN, SESSION, cache, observed, situation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +32,7 @@ class Parts:
         self.pushed: list[tuple[str, Event, Record | None]] = []
         self.failing = ""
         self.looks = 0
+        self.other_after = 1_000  # looks after which the session is another
 
     def session(self) -> str:
         return SESSION
@@ -41,7 +43,7 @@ class Parts:
     def look(self, record: Record | None) -> Situation:
         assert record == self.saved
         self.looks += 1
-        return self.found
+        return situation(session="another") if self.looks > self.other_after else self.found
 
     def read(self, session: str) -> Record | None:
         assert session == SESSION
@@ -130,8 +132,23 @@ def test_a_wait_is_never_longer_than_a_tick_for_timers_stand_still_in_sleep() ->
 
 @pytest.mark.demand("KA-7")
 def test_of_a_session_that_changed_in_the_middle_of_a_step_nothing_is_pushed_or_written() -> None:
+    for looks_before_the_change in (0, 1):
+        parts = Parts()
+        parts.other_after = looks_before_the_change
+        step = parts.keeper().step(ARMED)
+        assert (parts.pushed, parts.saved, step.pushed) == ([], None, None)
+        assert parts.looks == looks_before_the_change + 1
+
+
+@pytest.mark.demand("KA-2")
+def test_while_the_session_works_its_requests_are_not_written_one_by_one() -> None:
     parts = Parts()
-    parts.found = situation(session="another")
-    step = parts.keeper().step(ARMED)
-    assert (parts.pushed, parts.saved) == ([], None)
-    assert step.pushed is None
+    parts.saved = observed(situation(cache=cache(10 * MIN)))
+    before = parts.saved
+    parts.found = situation(cache=cache(MIN), idle=Idle(False, "busy"))
+    keeper = parts.keeper()
+    keeper.step(ARMED)
+    assert parts.saved is before
+    parts.found = situation(cache=cache(MIN))
+    keeper.step(ARMED)
+    assert parts.saved is not before

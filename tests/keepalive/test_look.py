@@ -187,9 +187,11 @@ def test_while_the_session_works_its_transcript_is_left_alone_unless_a_trace_is_
 @pytest.mark.demand("KA-9")
 def test_after_clear_nothing_of_the_old_session_is_remembered(home: Home) -> None:
     home.write(*TALK)
-    assert home.look().typed_ms == NOON
+    (home.folder / "history.jsonl").write_bytes(lines([history_row("x", NOON)]))
+    assert (home.look().typed_ms, home.look().history_ms) == (NOON, NOON)
     home.session["session"] = "11111111-0000-4000-8000-00000000abcd"
     found = home.look()
+    assert found.history_ms is None
     assert (found.typed_ms, found.typed_line, found.cache.tier) == (None, -1, None)
     assert "no turn" in found.cache.reason
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from agent_ways.claude.cache import FIVE_MINUTES, HOUR, CacheEvidence
 from agent_ways.keepalive.judge import judge
-from agent_ways.keepalive.moves import cost, intend, quiet, refused, withdraw
+from agent_ways.keepalive.moves import cost, intend, observe, quiet, refused, remember, withdraw
 from agent_ways.keepalive.record import COLD, PROVEN, UNKNOWN, WARM, Record
 from agent_ways.keepalive.situation import Proof, Trace, age_ms, operator_seen, sighted
 from tests.keepalive.values import ARMED, HOURS, MIN, NOON, OTHER, SESSION, attempt, clock, observed, situation
@@ -72,6 +72,21 @@ def test_after_a_boot_the_wait_for_a_trace_is_over() -> None:
     assert found.wrap.state == "lost"
 
 
+@pytest.mark.demand("KA-3")
+def test_while_the_client_is_stopped_and_for_five_seconds_after_no_trace_proves_nothing() -> None:
+    pushed = BASE.but(ping=attempt())
+    stopped = situation(NOON + 60_000, stopped=True)
+    waiting = observed(stopped, pushed)
+    assert waiting.ping == pushed.ping
+    memory = remember(None, waiting, stopped)
+    for after, state in ((61_000, "intent"), (65_999, "intent"), (66_000, "untraced")):
+        running = situation(NOON + after)
+        found = observe(waiting, running, ARMED, memory)
+        assert found.ping is not None
+        assert found.ping.state == state
+        memory = remember(memory, found, running)
+
+
 @pytest.mark.demand("KA-7")
 def test_without_a_readable_transcript_a_push_is_shown_and_unproven_and_not_tried_again() -> None:
     found = observed(situation(blind=True), BASE.but(ping=attempt("ping", "intent", NOON - 6_000)))
@@ -100,6 +115,10 @@ def test_a_later_line_is_a_later_act_though_its_time_is_earlier() -> None:
     assert (later.operator_ms, later.wrap, later.passed_ms) == (early, None, NOON - 51 * MIN)
     again = observed(situation(history_ms=NOON - 51 * MIN, typed_ms=early, typed_line=11), later)
     assert again.operator_ms == early
+    unseen = observed(situation(history_ms=NOON + HOURS, typed_ms=early, typed_line=11), wrapped)
+    for hours in (0, 2):
+        caught_up = situation(NOON + hours * HOURS, history_ms=NOON + HOURS, typed_ms=early, typed_line=11)
+        assert observed(caught_up, unseen).operator_ms == early
     same = observed(situation(history_ms=None, typed_ms=NOON - 51 * MIN - 3, typed_line=11), wrapped)
     assert (same.operator_ms, same.operator_line, same.wrap) == (NOON - 51 * MIN, 11, wrapped.wrap)
     unknown = observed(situation(history_ms=None, typed_ms=early), wrapped.but(operator_line=-1))

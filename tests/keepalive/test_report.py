@@ -116,6 +116,11 @@ def test_an_answer_written_as_several_rows_counts_once_also_with_results_in_betw
         tool_result("t2", NOON + 46 * MIN + 3),
     ]
     assert one(*rows) == {"pings": 1, "ping_tokens": 5_000, "net_tokens": -5_000}
+    late = [
+        assistant("msg_3", NOON + 47 * MIN, tokens=tokens),
+        assistant("msg_2", NOON + 46 * MIN + 4, [tool_use("t3")], tokens=tokens),
+    ]
+    assert one(*rows, *late)["ping_tokens"] == 10_000
 
 
 def test_mail_that_woke_a_warm_session_counts_as_avoided_too_and_each_day_by_itself() -> None:

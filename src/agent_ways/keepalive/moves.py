@@ -74,7 +74,7 @@ def _operator(record: Record, situation: Situation) -> Record:
     if last is not None and typed is not None and line > record.operator_line >= 0 and typed < last:
         if last - typed <= SLACK_MS:
             return record.but(operator_line=line)  # the line of the act that the history told of
-        found, passed = typed, last
+        found, passed = typed, max(last, situation.history_ms or last)
     elif found is None or (last is not None and found <= last):
         return record.but(operator_line=line)
     return record.but(
