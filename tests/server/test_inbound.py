@@ -164,6 +164,20 @@ def test_nothing_is_pushed_before_the_session_is_idle(story: Callable[..., Story
     assert len(told.shown(signal)) == 1
 
 
+@pytest.mark.demand("CON-1", "ID-9")
+def test_mail_comes_soon_after_an_interruption_that_stands_in_the_record_before_the_transcript(
+    story: Callable[..., Story],
+) -> None:
+    told = story(argv=FLAGGED, transcript_delay_ms=700).ready()
+    told.client.begin_tool()
+    until(os.path.dirname(told.client.transcript_path()), lambda: "tool_use" in str(told.client.transcript()))
+    signal = told.send("after your Escape")
+    told.client.interrupt()
+    told.client.wait_status("idle", count=2)
+    told.wait_seen(signal)
+    assert len(told.shown(signal)) == 1
+
+
 @pytest.mark.demand("CON-3")
 def test_room_talk_never_starts_a_turn_and_rides_with_addressed_mail(story: Callable[..., Story]) -> None:
     told = story(argv=FLAGGED).ready()

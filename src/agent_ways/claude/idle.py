@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agent_ways.claude.records import SessionRecord
     from agent_ways.claude.transcript import Row, Rows
 
-_AT_REST = ("idle", "shell")
+AT_REST = ("idle", "shell")
 """`shell`: the turn is over and a background command of it still runs (2.1.332)."""
 
 
@@ -42,7 +42,7 @@ def idle(record: SessionRecord, rows: Rows | None) -> Idle:
     status = record.status
     if not status:
         return Idle(False, "the session's record names no status")
-    if status not in _AT_REST:
+    if status not in AT_REST:
         waiting = f" for: {record.waiting_for}" if record.waiting_for else ""
         return Idle(False, f"the session is {status}{waiting}")
     if rows is not None and rows.problem:

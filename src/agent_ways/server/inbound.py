@@ -154,7 +154,7 @@ class Inbound:
         path = transcript.find(session.config_dir, instance.session)
         rows = transcript.tail(path, TAIL) if path else None
         verdict = idle.idle(session.record, rows)
-        idle_for = _idle_for(session.record, self._world.wall()) if verdict else None
+        idle_for = _since_status(session.record, self._world.wall()) if verdict else None
         manager = ledger.open_ledger(self._bus, instance.key)
         with manager as opened:
             waiting = ledger.settled(self._bus, opened, trays.waiting(self._bus.root, instance.session))
@@ -162,8 +162,20 @@ class Inbound:
             waiting = [slip for slip in waiting if slip.id not in settled.seen]
             look = _Look(manager, opened, instance, session, waiting, rows or ())
             self._push_again(look, [slip for slip in waiting if slip.id in settled.retry])
-            later = self._push_new(look) if verdict else None
+            later = self._push_new(look) if verdict else self._behind(look)
             return later if later is not None else self._next(opened)
+
+    def _behind(self, look: _Look) -> float | None:
+        """When to look again at a session that its record calls idle and its transcript does not, if mail waits.
+
+        The client writes the transcript in batches, so the end of an interrupted turn stands in the record first, and
+        nothing tells of the transcript's change. Each wait is half as long as the status has stood.
+        """
+        record = look.session.record
+        if record.status not in idle.AT_REST or not any(look.opened.offers(slip) for slip in look.waiting):
+            return None
+        stood = _since_status(record, self._world.wall())
+        return min(LATER, max(BURST, (stood or 0) / 2))
 
     def _next(self, opened: Ledger) -> float | None:
         if not ledger.under_way(opened):
@@ -321,6 +333,6 @@ class _Look:
         self.rows: Final = rows
 
 
-def _idle_for(record: SessionRecord, now: float) -> float | None:
+def _since_status(record: SessionRecord, now: float) -> float | None:
     since = record.status_updated_at or record.updated_at
     return None if since is None else max(0.0, now - since / 1000)
