@@ -64,7 +64,13 @@ VERBS = [
     "status",
     "doctor",
     "uninstall --dry-run --purge",
+    "keepalive on --window 4h",
+    "keepalive off",
+    "keepalive status",
+    "keepalive report --days 3",
+    "statusline",
 ]
+GROUPS = ("target", "config", "keepalive")
 
 
 @pytest.mark.parametrize("words", VERBS)
@@ -73,9 +79,7 @@ def test_every_verb_takes_its_options_and_answers_json_with_its_version(words: s
     ran = ways(machine, *words.format(home=machine.home).split(), "--json")
     answer = json.loads(ran.stdout)
     name = " ".join(
-        word
-        for word in words.split()[:2]
-        if words.startswith(("target", "config")) or word == words.split(maxsplit=1)[0]
+        word for word in words.split()[:2] if words.startswith(GROUPS) or word == words.split(maxsplit=1)[0]
     )
     assert (answer["v"], answer["verb"], answer["exit_code"]) == (1, name, ran.returncode)
     assert ran.stderr == ""
@@ -171,7 +175,7 @@ def test_every_verb_and_option_says_what_it_does() -> None:
         assert command.help, path
         for option in command.params:
             assert isinstance(option, click.Argument) or option.to_info_dict()["help"], (path, option.name)
-    tried = {tuple(words.split()[: 2 if words.startswith(("target", "config")) else 1]) for words in VERBS}
+    tried = {tuple(words.split()[: 2 if words.startswith(GROUPS) else 1]) for words in VERBS}
     assert {path for path, _ in commands(cli.ways)} - tried == {("update",), ("completion",)}
 
 

@@ -248,3 +248,44 @@ def completion(shell: str) -> None:
     kind = get_completion_class(shell)
     if kind is not None:
         click.echo(kind(ways, {}, "ways", "_WAYS_COMPLETE").source())
+
+
+@ways.group()
+def keepalive() -> None:
+    """Keep idle sessions' prompt caches warm for a bounded time."""
+
+
+@keepalive.command("on")
+@click.option("--window", metavar="TIME", help="How long after you last typed, as in 8h, 90m or 2h30m.")
+@verb("keepalive", "on")
+def keepalive_on() -> None:
+    """Arm it, in running sessions too. Exit code 6: that time makes no sense, or the file can not be edited."""
+
+
+@keepalive.command("off")
+@verb("keepalive", "off")
+def keepalive_off() -> None:
+    """Disarm it, in running sessions too."""
+
+
+@keepalive.command("status")
+@verb("keepalive", "status")
+def keepalive_status() -> None:
+    """Show every live session: its cache, its window, what is due next and why."""
+
+
+@keepalive.command("report")
+@click.option("--days", metavar="N", type=click.IntRange(1, 3650), default=14, help="How far back; 14 where not said.")
+@verb("keepalive", "report")
+def keepalive_report() -> None:
+    """Count from the transcripts what keepalive spent and what it saved, per session and day."""
+
+
+@ways.command()
+@verb("statusline")
+def statusline() -> None:
+    """Print one line for Claude Code's status line: cache, keepalive, unread mail.
+
+    It reads the JSON that Claude Code writes to a status line command. Set it as `statusLine.command` in the
+    settings.json of a config dir, with a `refreshInterval` of 30 seconds.
+    """
