@@ -21,8 +21,30 @@ if TYPE_CHECKING:
 SOURCES = Path(__file__).resolve().parents[2] / "src"
 
 
+def install_by_hand(layout: Layout, identifier: str = f"{__version__}-0123abcd") -> None:
+    """What `make install` leaves behind: a complete version in force that runs the checkout, and the links on PATH."""
+    folder = Path(layout.version(identifier))
+    folder.mkdir(parents=True)
+    for name in COMMANDS:
+        room = {"ways-mcp": "server"}.get(name, name)
+        text = launcher(interpreter(), str(SOURCES), f"agent_ways.{room}.__main__")
+        if name == "ways":  # has dependencies: this environment's
+            text = text.replace(f"#!{interpreter()} -IS".encode(), f"#!{sys.executable} -I".encode())
+        (folder / name).write_bytes(text)
+        (folder / name).chmod(0o755)
+    (folder / PROJECTED).symlink_to(SOURCES / "agent_ways" / PROJECTED)
+    (folder / COMPLETE).write_text("{}")
+    layout.put_in_force(identifier)
+    Path(layout.lock).touch(0o600)
+    binaries = Path(layout.bin)
+    binaries.mkdir(parents=True, exist_ok=True)
+    for name in COMMANDS:
+        if not (binaries / name).is_symlink():
+            (binaries / name).symlink_to(layout.command(name))
+
+
 class Machine:
-    """What `make install` leaves behind, made by hand: commands that run the checkout's sources."""
+    """A home with an installation in it, and a `claude` that tests may make misbehave."""
 
     def __init__(self, folder: Path, *, installed: bool = True, **more: str) -> None:
         self.home = folder / "home"
@@ -59,24 +81,7 @@ class Machine:
 
     def install(self, identifier: str = f"{__version__}-0123abcd") -> None:
         """A complete version in force, and the links on PATH."""
-        folder = Path(self.layout.version(identifier))
-        folder.mkdir(parents=True)
-        for name in COMMANDS:
-            room = {"ways-mcp": "server"}.get(name, name)
-            text = launcher(interpreter(), str(SOURCES), f"agent_ways.{room}.__main__")
-            if name == "ways":  # has dependencies: this environment's
-                text = text.replace(f"#!{interpreter()} -IS".encode(), f"#!{sys.executable} -I".encode())
-            (folder / name).write_bytes(text)
-            (folder / name).chmod(0o755)
-        (folder / PROJECTED).symlink_to(SOURCES / "agent_ways" / PROJECTED)
-        (folder / COMPLETE).write_text("{}")
-        self.layout.put_in_force(identifier)
-        Path(self.layout.lock).touch(0o600)
-        binaries = Path(self.layout.bin)
-        binaries.mkdir(parents=True, exist_ok=True)
-        for name in COMMANDS:
-            if not (binaries / name).is_symlink():
-                (binaries / name).symlink_to(self.layout.command(name))
+        install_by_hand(self.layout, identifier)
 
     def tree(self) -> dict[str, str]:
         """Everything in the home, but what Python caches: paths with what they are and hold."""
