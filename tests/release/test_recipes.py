@@ -49,10 +49,15 @@ CHANGELOG = "# Changelog\n\n## Unreleased\n\n### Added\n\n- A thing.\n\n## 0.1.0
 
 
 class Clone:
-    """A checkout with the recipes and a package of version 0.1.0, and its origin."""
+    """A checkout with the recipes and a package of version 0.1.0, and its origin; `copy_of` is one made before."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, copy_of: Clone | None = None) -> None:
         self.folder, self.origin = folder / "a clone", folder / "origin.git"
+        if copy_of:
+            shutil.copytree(copy_of.folder, self.folder, symlinks=True)
+            shutil.copytree(copy_of.origin, self.origin, symlinks=True)
+            self.git("remote", "set-url", "origin", str(self.origin))
+            return
         package = self.folder / "src" / "agent_ways"
         package.mkdir(parents=True)
         shutil.copytree(CHECKOUT / "src/agent_ways", package, dirs_exist_ok=True, ignore=_CACHES)
@@ -86,9 +91,14 @@ class Clone:
 _CACHES = shutil.ignore_patterns("__pycache__")
 
 
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Clone:
+    return Clone(tmp_path_factory.mktemp("template"))
+
+
 @pytest.fixture
-def clone(tmp_path: Path) -> Clone:
-    return Clone(tmp_path)
+def clone(tmp_path: Path, template: Clone) -> Clone:
+    return Clone(tmp_path, template)
 
 
 @pytest.mark.demand("LIFE-8")

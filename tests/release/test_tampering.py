@@ -51,10 +51,10 @@ pytestmark = pytest.mark.demand("LIFE-2", "LIFE-6")
 class Table:
     """One row: a release 1.1.0 that is right in everything, to be tampered with."""
 
-    def __init__(self, folder: Path, server: ReleaseServer, signer: Signer) -> None:
+    def __init__(self, folder: Path, server: ReleaseServer, signer: Signer, signed: tuple[bytes, bytes]) -> None:
         self.folder, self.server, self.signer = folder, server, signer
-        self.data = packed(folder, "1.1.0")
-        self.files = assets(self.data, "1.1.0", signer.sign(self.data, "1.1.0"))
+        self.data, bundle = signed
+        self.files = assets(self.data, "1.1.0", bundle)
         server.publish("1.1.0", self.files)
 
     def put(self, name: str, data: bytes | None) -> None:
@@ -73,9 +73,16 @@ class Table:
         self.server.special[self.server.path("1.1.0", name)] = answer
 
 
+@pytest.fixture(scope="session")
+def signed(tmp_path_factory: pytest.TempPathFactory, signer: Signer) -> tuple[bytes, bytes]:
+    """The archive of a release 1.1.0, and its bundle."""
+    data = packed(tmp_path_factory.mktemp("signed"), "1.1.0")
+    return data, signer.sign(data, "1.1.0")
+
+
 @pytest.fixture
-def table(tmp_path: Path, server: ReleaseServer, signer: Signer) -> Table:
-    return Table(tmp_path / "release", server, signer)
+def table(tmp_path: Path, server: ReleaseServer, signer: Signer, signed: tuple[bytes, bytes]) -> Table:
+    return Table(tmp_path / "release", server, signer, signed)
 
 
 def flipped(data: bytes) -> bytes:
