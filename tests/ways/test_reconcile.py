@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +18,7 @@ from agent_ways.ways.commands import target as target_verbs
 from agent_ways.ways.layout import COMMANDS
 from agent_ways.ways.report import Report, Status
 from agent_ways.ways.tool_names import TOOL_NAMES
+from tests.support.until import until
 from tests.ways.support import Machine
 
 if TYPE_CHECKING:
@@ -539,3 +542,36 @@ def _comparable(machine: Machine) -> dict[str, str]:
         for path, what in machine.tree().items()
         if not path.endswith((".local/share/agent-ways/lock", "ledger.json")) and "backups" not in path
     }
+
+
+@pytest.mark.demand("LIFE-3", "LIFE-5")
+@pytest.mark.parametrize("misdeed", ["slow", "hangs-after"])
+def test_killed_while_claude_runs_for_us_a_second_run_converges(misdeed: str, machine: Machine) -> None:
+    """The kill takes `ways` alone: the `claude` that it called goes on, and may write later."""
+    machine.claude.misbehave(add_json=misdeed)
+    with subprocess.Popen(["ways", "reconcile"], env=machine.env, stdout=subprocess.DEVNULL) as running:
+        until(machine.claude.folder, lambda: machine.claude.calls)
+        running.kill()
+    until(str(machine.home), lambda: "agent-ways" in read_text(machine.home / ".claude.json"))
+    machine.claude.misbehave(add_json="")
+    reconcile.run(machine.world)
+    assert reconcile.run(machine.world).all_ok
+    assert list(servers(machine.home / ".claude.json")) == ["agent-ways"]
+    for process in left_running(machine):
+        os.kill(process, signal.SIGKILL)
+
+
+def read_text(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+def left_running(machine: Machine) -> list[int]:
+    """Processes of the fake `claude`, which in its hang would outlive the test."""
+    found = []
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdecimal() and machine.claude.folder.encode() in Path("/proc", name, "cmdline").read_bytes():
+                found.append(int(name))
+        except OSError:
+            continue
+    return [pid for pid in found if pid != os.getpid()]
