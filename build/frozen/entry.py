@@ -17,8 +17,8 @@ for name in ("LD_LIBRARY_PATH", "LIBPATH", "DYLD_LIBRARY_PATH", "DYLD_FRAMEWORK_
 for name in [name for name in os.environ if name.startswith("_PYI_")]:
     del os.environ[name]
 
-# A link in the path may point elsewhere tomorrow, and what runs is known by where it lies.
-sys.argv[0] = os.path.realpath(sys.executable)
+# By the path that it was started by, a server tells what an update has put there meanwhile; a bare name is no path.
+sys.argv[0] = os.path.abspath(sys.argv[0]) if os.sep in sys.argv[0] else sys.executable
 
 from MODULE import main  # type: ignore[import-not-found]  # noqa: E402
 
