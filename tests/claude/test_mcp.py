@@ -377,3 +377,62 @@ def test_a_file_that_claude_left_half_written_is_reported_and_not_touched(case: 
     assert case.register().state == "unreadable"
     with open(case.place.file, encoding="utf-8") as file:
         assert file.read() == text
+
+
+# What another client's lock does.
+
+
+def lock_folder(place: Place) -> Path:
+    path = Path(f"{place.file}.lock")
+    path.mkdir()
+    return path
+
+
+@pytest.mark.demand("LIFE-5")
+@pytest.mark.parametrize("verb", ["register", "unregister"])
+def test_what_failed_under_another_clients_lock_is_tried_once_more_when_the_lock_has_gone(
+    verb: str, tmp_path: Path
+) -> None:
+    place = Place(config_dir=str(tmp_path / ".claude"), named=False, home=str(tmp_path))
+    entry = {"agent-ways": mcp.desired(COMMAND)}
+    Path(place.file).write_text(json.dumps({"mcpServers": entry if verb == "unregister" else {}}))
+    lock = lock_folder(place)
+    calls = []
+
+    def run(words: Any) -> Ran:
+        calls.append(words)
+        if lock.is_dir():
+            return Ran(1, "the file is locked")
+        after = {} if words[1] == "remove" else entry
+        Path(place.file).write_text(json.dumps({"mcpServers": after}))
+        return Ran(0)
+
+    def pause(_: float) -> None:
+        lock.rmdir()
+
+    outcome = getattr(mcp, verb)(place, COMMAND, run, {}, pause=pause)
+    assert outcome.done
+    assert len(calls) == 2
+
+
+@pytest.mark.demand("LIFE-5")
+def test_a_lock_that_stays_is_waited_for_in_bounded_time_and_told(tmp_path: Path) -> None:
+    place = Place(config_dir=str(tmp_path / ".claude"), named=False, home=str(tmp_path))
+    lock_folder(place)
+    pauses: list[float] = []
+    outcome = mcp.register(place, COMMAND, lambda _: Ran(1, "locked"), {}, pause=pauses.append)
+    assert outcome.state == "failed"
+    assert outcome.by_hand.startswith("claude mcp add-json")
+    assert sum(pauses) <= 5
+
+
+def test_without_a_lock_a_failure_is_final_at_once(tmp_path: Path) -> None:
+    place = Place(config_dir=str(tmp_path / ".claude"), named=False, home=str(tmp_path))
+    calls = []
+
+    def run(words: Any) -> Ran:
+        calls.append(words)
+        return Ran(1, "no")
+
+    assert mcp.register(place, COMMAND, run, {}).state == "failed"
+    assert len(calls) == 1
