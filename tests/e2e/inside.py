@@ -33,4 +33,4 @@ def run(module: str, program: Callable[[list[str]], int], argv: list[str]) -> in
         return 1
     os.chdir(needs.REPOSITORY)
     again = [*namespace.unshare_command(), sys.executable, "-m", module, _INSIDE, *argv]
-    os.execvp(again[0], again)  # noqa: S606 - no shell is wanted
+    return os.execvp(again[0], again)  # noqa: S606 - no shell is wanted

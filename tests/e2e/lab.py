@@ -74,6 +74,15 @@ class Session:
         return [child for child in processes.children(self.pid) if child.runs(path)]
 
     @property
+    def at_rest(self) -> bool:
+        """Whether the client says that no turn runs; `shell` while a background command or a monitor still does."""
+        return self.record["status"] in ("idle", "shell")
+
+    def wait_at_rest(self) -> None:
+        """Wait until no turn runs."""
+        until("a client at rest", lambda: self.at_rest, instead=self.terminal.screen)
+
+    @property
     def connected(self) -> bool:
         """Whether its server is connected and its channel decided on, by the client's own debug log."""
         try:
@@ -137,7 +146,7 @@ class Session:
             return any(row.get("message", {}).get("id") == answer.message_id for row in self.rows())
 
         until(f"{answer.message_id} in the transcript", written, instead=self.terminal.screen)
-        until("an idle client", lambda: self.record["status"] in ("idle", "shell"), instead=self.terminal.screen)
+        self.wait_at_rest()
 
     # -- how it ends ----------------------------------------------------------------------------------------------
 

@@ -5,9 +5,11 @@ The script stands in the newest text that the client sends as its user's, typed 
     CALL:tool_name:{json}   the model calls that tool with that input
     SAY:some text           the model answers with exactly that text, up to the end of the line
     SLEEP:seconds           the answer comes that much later (before CALL or SAY)
+    HOLD:word               the answer comes when the test releases that word (before CALL or SAY)
     ERR:status              the API answers with that HTTP status
 
-A `habit` is a script for texts that bring none: what the model does by itself when it reads something. Any other text, and a tool's result, gets a plain sentence. Must not know what is under test.
+A `habit` is a script for texts that bring none: what the model does by itself when it reads something. Any other
+text, and a tool's result, gets a plain sentence. Must not know what is under test.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import json
 import re
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self
 
@@ -123,12 +125,14 @@ class Plan:
     tool: tuple[str, Any] | None = None
     status: int = 200
     delay: float = 0.0
+    hold: str = ""
 
 
 _SCRIPT = re.compile(
     r"(?:^|[\s>])(?:CALL:(?P<tool>[\w.-]+):(?P<input>\{.*\})|SAY:(?P<say>[^\n<]*)|ERR:(?P<status>\d+))", re.DOTALL
 )
 _SLEEP = re.compile(r"SLEEP:([0-9.]+)")
+_HOLD = re.compile(r"HOLD:(\w+)")
 
 
 def plan(body: Any, habits: Mapping[str, str] | None = None) -> Plan:
@@ -146,17 +150,17 @@ def plan(body: Any, habits: Mapping[str, str] | None = None) -> Plan:
         if found is None:
             text = next((script for needle, script in (habits or {}).items() if needle in given), given)
             found = _SCRIPT.search(text)
-        slept = _SLEEP.search(text)
-        delay = float(slept[1]) if slept else 0.0
+        slept, held = _SLEEP.search(text), _HOLD.search(text)
+        when = Plan(delay=float(slept[1]) if slept else 0.0, hold=held[1] if held else "")
         if found is None:
-            if delay:
-                return Plan(delay=delay)
+            if slept or held:
+                return when
             continue
         if found["tool"] and body.get("tools"):
-            return Plan(tool=(found["tool"], json.JSONDecoder().raw_decode(found["input"])[0]), delay=delay)
+            return replace(when, tool=(found["tool"], json.JSONDecoder().raw_decode(found["input"])[0]))
         if found["status"]:
-            return Plan(status=int(found["status"]), delay=delay)
-        return Plan(text=found["say"] or "stub: hello", delay=delay)
+            return replace(when, status=int(found["status"]))
+        return replace(when, text=found["say"] or "stub: hello")
     return Plan()
 
 
@@ -170,6 +174,7 @@ class StubApi:
 
     def __post_init__(self) -> None:
         self._news = threading.Condition()
+        self._released: set[str] = set()
         self._over = threading.Event()
         self._server = _Server(self)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
@@ -184,6 +189,8 @@ class StubApi:
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
+        with self._news:
+            self._news.notify_all()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -216,6 +223,12 @@ class StubApi:
             raise TooLongError(f"waited {PATIENCE:.0f} s for the answer to {what}; {self._came(0)}")
         return answer
 
+    def release(self, word: str) -> None:
+        """Let the answers come that wait for `word`, now and from now on."""
+        with self._news:
+            self._released.add(word)
+            self._news.notify_all()
+
     def _came(self, since: int) -> str:
         return "came instead:" + "".join(
             f"\n  {one.path} {one.last_user_texts()[-1:]}" for one in self.requests[since:]
@@ -228,8 +241,11 @@ class StubApi:
             self.requests.append(request)
             self._news.notify_all()
 
-    def pause(self, seconds: float) -> None:
-        self._over.wait(seconds)
+    def pause(self, todo: Plan) -> None:
+        self._over.wait(todo.delay)
+        if todo.hold:
+            with self._news:
+                self._news.wait_for(lambda: self._over.is_set() or todo.hold in self._released)
 
     def decide(self, request: ApiRequest, *, tool: bool) -> Answer:
         """Fresh ids for the answer to a request, kept and told to who waits for it."""
@@ -332,7 +348,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _message(self, request: ApiRequest) -> None:
         body = request.body
         todo = plan(body, self.server.stub.habits)
-        self.server.stub.pause(todo.delay)
+        self.server.stub.pause(todo)
         if todo.status != 200:
             self._error(todo.status)
             return

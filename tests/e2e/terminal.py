@@ -73,11 +73,15 @@ class Terminal:
         """Press keys by tmux's names: Enter, Escape, C-g, Down."""
         self._tmux("send-keys", "-t", "m", *keys)
 
-    def type(self, text: str) -> None:
-        """Type a line and press Enter once all of it stands on the screen (sooner, the client takes it for a paste)."""
+    def write(self, text: str) -> None:
+        """Type text, and wait until all of it stands on the screen."""
         self._tmux("send-keys", "-t", "m", "-l", text)
         tail = _dense(text)[-30:]
         self.until(f"{text!r} in the input", lambda screen: tail in _dense(screen))
+
+    def type(self, text: str) -> None:
+        """Type a line and press Enter once all of it stands on the screen (sooner, the client takes it for a paste)."""
+        self.write(text)
         self.press("Enter")
 
     def close(self) -> None:

@@ -56,7 +56,7 @@ class Mail:
     def run(self, *words: str) -> Any:
         """Run `attend` as a person does at a terminal outside of every session; its JSON."""
         done = subprocess.run(
-            [self.attend, *words, "--json"],
+            [self.attend, "--json", *words],
             cwd=self.lab.home.project,
             env=self.lab.env,
             stdin=subprocess.DEVNULL,

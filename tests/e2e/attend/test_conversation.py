@@ -55,7 +55,7 @@ QUESTION = "are the tests green?"
 ANSWER = "yes: 412 passed & none failed"
 
 
-@pytest.fixture(scope="module", params=WAYS.values(), ids=WAYS.keys())
+@pytest.fixture(scope="module", params=WAYS.values(), ids=list(WAYS))
 def story(client: Client, ways_mcp: str, request: pytest.FixtureRequest) -> Iterator[Story]:
     way: Way = request.param
     with Lab(client) as lab:
