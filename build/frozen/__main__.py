@@ -82,10 +82,17 @@ def freeze(source: Path, output: Path) -> None:
 
 
 def _find_own_libraries(folder: Path, patchelf: Path) -> None:
-    """Let the programs find zlib, which PyInstaller's loader is linked to, in the folder: a bare machine has none."""
-    if sys.platform == "linux":
-        programs = [folder / name for name in COMMANDS]
-        subprocess.run([patchelf, "--set-rpath", "$ORIGIN/_internal", *programs], check=True, capture_output=True)
+    """Let every program find its libraries in the folder, and nowhere on the building machine.
+
+    PyInstaller's loader is linked to zlib, which a bare machine has not; an interpreter that was built from source
+    looks for libraries where it was built. The loader then tells the rest where to look.
+    """
+    if sys.platform != "linux":
+        return
+    programs = [folder / name for name in COMMANDS]
+    libraries = sorted(path for path in (folder / "_internal").rglob("*.so*") if not path.is_symlink())
+    subprocess.run([patchelf, "--set-rpath", "$ORIGIN/_internal", *programs], check=True, capture_output=True)
+    subprocess.run([patchelf, "--remove-rpath", *libraries], check=True, capture_output=True)
 
 
 def _modules(source: Path, rooms: tuple[str, ...]) -> list[str]:

@@ -82,6 +82,8 @@ def floor(folder: Path) -> str:
     here = {path.rpartition("/")[2] for path in found}
     for path, asked in found.items():
         wrong += [f"{path} needs {lib}" for lib in asked["needed"] if lib not in here and not SYSTEM.fullmatch(lib)]
+        outside = [place for place in asked["paths"].split(":") if place and not place.startswith("$ORIGIN")]
+        wrong += [f"{path} looks for libraries in {place}" for place in outside]
     return "; ".join(wrong)
 
 
@@ -153,7 +155,7 @@ def plain(folder: Path) -> str:
             if b"pyi_rth_" in data and path.name in COMMANDS:
                 return f"{path.name} has a runtime hook"
             for place in places:
-                if len(place) > 6 and f"{place}/".encode() in data:
+                if len(place) > 6 and f"{place}/".encode() in data:  # /root is a word in many a library
                     return f"{path.relative_to(folder)} names {place}"
     return ""
 

@@ -17,18 +17,20 @@ from elftools.elf.gnuversions import GNUVerNeedSection  # type: ignore[import-no
 
 
 def asked(path: Path) -> dict[str, Any] | None:
-    """The versioned symbols and the libraries that one file needs; None where it is no ELF file."""
+    """What one file needs, and where it looks for libraries; None where it is no ELF file."""
     with open(path, "rb") as file:
         if file.read(4) != b"\x7fELF":
             return None
         elf = ELFFile(file)
-        versions, needed = [], []
+        versions, needed, paths = [], [], []
         for section in elf.iter_sections():
             if isinstance(section, GNUVerNeedSection):
                 versions += [auxiliary.name for _, auxiliaries in section.iter_versions() for auxiliary in auxiliaries]
             elif isinstance(section, DynamicSection):
                 needed += [tag.needed for tag in section.iter_tags("DT_NEEDED")]
-        return {"versions": sorted(set(versions)), "needed": sorted(set(needed)), "machine": elf.get_machine_arch()}
+                paths += [tag.rpath for tag in section.iter_tags("DT_RPATH")]
+                paths += [tag.runpath for tag in section.iter_tags("DT_RUNPATH")]
+        return {"versions": sorted(set(versions)), "needed": sorted(set(needed)), "paths": ":".join(paths)}
 
 
 def main(words: list[str]) -> None:

@@ -107,6 +107,7 @@ def cut(level: str, *, push: bool, dry_run: bool, tests: bool, day: str) -> Vers
     before = git("rev-parse", "HEAD", check=True)
     try:
         version_file.write_text(new[0], encoding="utf-8")
+        _forget_compiled(version_file)
         changelog.write_text(new[1], encoding="utf-8")
         git("add", VERSION_FILE, CHANGELOG, check=True)
         git("commit", "--quiet", "-m", f"Release {version}", check=True)
@@ -115,6 +116,7 @@ def cut(level: str, *, push: bool, dry_run: bool, tests: bool, day: str) -> Vers
         git("reset", "--quiet", "--soft", before)
         git("reset", "--quiet", "--", VERSION_FILE, CHANGELOG)
         version_file.write_text(old[0], encoding="utf-8")
+        _forget_compiled(version_file)
         changelog.write_text(old[1], encoding="utf-8")
         raise NotNowError(f"could not commit and tag, all is as it was: {getattr(error, 'stderr', error)}") from None
     words = f"git push --atomic origin main {version.tag}"
@@ -129,6 +131,12 @@ def cut(level: str, *, push: bool, dry_run: bool, tests: bool, day: str) -> Vers
     else:
         print(f"{version} is cut. Look at it:  git show {version.tag}\nThen start the release:  {words}")
     return version
+
+
+def _forget_compiled(version_file: Path) -> None:
+    """Python tells a changed source by its size and second: a version bumped right after it was read looks the same."""
+    for compiled in (version_file.parent / "__pycache__").glob("__init__.*.pyc"):
+        compiled.unlink(missing_ok=True)
 
 
 def record(version: Version, folder: Path, where: str) -> Path:

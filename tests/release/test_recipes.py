@@ -111,6 +111,7 @@ def test_a_cut_bumps_one_place_dates_the_changelog_and_tags_without_pushing(
     assert (ran.returncode, ran.stderr) == (0, "")
     assert f"git push --atomic origin main ways-mcp-v{version}" in ran.stdout
     assert clone.git("tag") == f"ways-mcp-v{version}"
+    assert clone.run("assets", "tag").stdout == f"ways-mcp-v{version}\n"
     assert clone.git("cat-file", "-t", f"ways-mcp-v{version}") == "tag"
     assert clone.git("show", "--name-only", "--format=%s", "HEAD").splitlines() == [
         f"Release {version}",
