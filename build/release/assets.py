@@ -45,7 +45,7 @@ def common(version: Version, folder: Path) -> list[Path]:
         files = Path(scratch)
         # What git has of the commit, and nothing that lies about in the checkout.
         packed = subprocess.run(["git", "-C", str(ROOT), "archive", "HEAD"], capture_output=True, check=True).stdout
-        subprocess.run(["tar", "-x", "-C", scratch], input=packed, check=True)
+        subprocess.run(["tar", "-xf", "-", "-C", scratch], input=packed, check=True)
         made = [folder / archive_name(version, SOURCE)]
         archive.write(files, About(str(version), SOURCE, commit(), repository()), made[0])
         for command in zipapp.ENTRIES:

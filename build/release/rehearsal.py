@@ -1,6 +1,6 @@
 """A release from beginning to end on this machine, without a network: `make release-rehearsal`.
 
-    python -m build.release.rehearsal [--keep FOLDER] [--only-first]
+    python -m build.release.rehearsal [--keep FOLDER]
 
 In a clone with an origin of its own: cut a version, build its assets, add them up, sign them with a sigstore of our
 own, verify them as an outsider, serve them on loopback, install from there as a machine without Python would; then a
@@ -56,7 +56,6 @@ class Rehearsal:
         self.folder, self.server, self.signer = folder, server, signer
         self.origin, self.clone, self.home = folder / "origin.git", folder / "clone", folder / "home"
         self.platform = choose(this_machine()).platform or "none"
-        self.built: list[Version] = []
 
     def run(self, *words: object, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:
         """Run a command; what it printed. Raises `FailedStepError` where it fails."""
@@ -134,7 +133,6 @@ class Rehearsal:
     def publish(self, folder: Path, version: Version) -> None:
         """Put it on the server."""
         self.server.publish(str(version), {path.name: path.read_bytes() for path in folder.iterdir()})
-        self.built.append(version)
 
     def unpacked(self, folder: Path, version: Version) -> None:
         """A machine without Python: the archive is unpacked by hand, and brings itself in properly."""
