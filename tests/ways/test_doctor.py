@@ -188,8 +188,8 @@ def test_it_leaves_nothing_behind_also_where_there_was_no_bus(machine: Machine) 
     before = machine.tree()
     assert finding(machine, "bus: write and read back").status is Status.OK
     assert machine.tree() == before
-    (machine.home / ".local" / "state" / "agent-ways").mkdir(parents=True)
-    doctor.run(machine.world)  # makes the bus, which then is one
+    (machine.home / ".local" / "state" / "agent-ways" / "attend").mkdir(parents=True)
+    doctor.run(machine.world)  # makes what belongs in a bus
     there = set(machine.tree())
     assert finding(machine, "bus: write and read back").status is Status.OK
     assert set(machine.tree()) == there
@@ -198,8 +198,9 @@ def test_it_leaves_nothing_behind_also_where_there_was_no_bus(machine: Machine) 
 @pytest.mark.demand("LIFE-7")
 def test_a_bus_that_can_not_be_written_is_broken(machine: Machine) -> None:
     state = machine.home / ".local" / "state" / "agent-ways"
-    state.mkdir(parents=True)
-    (state / "attend").write_text("in the way")
+    (state / "attend").mkdir(parents=True)
+    (state / "attend" / "locks").write_text("in the way")
+    (state / "attend" / "signals").write_text("in the way")
     assert finding(machine, "bus: write and read back").status is Status.FAILED
     assert doctor.run(machine.world).exit_code == 1
 

@@ -387,12 +387,40 @@ def test_read_only_settings_are_another_programs_and_no_loop(machine: Machine) -
     assert uninstall.run(machine.world).exit_code == 0
 
 
-@pytest.mark.demand("LIFE-5")
-def test_a_read_only_global_file_is_reported_with_exit_0(machine: Machine) -> None:
-    machine.claude.misbehave(add_json="exit-1")
-    report = reconcile.run(machine.world)
+@pytest.mark.demand("LIFE-5", "LIFE-9")
+@pytest.mark.parametrize("misdeed", ["lies", "exit-1", "hangs", "half-file", "elsewhere", "crashes"])
+def test_a_claude_that_does_not_withdraw_is_told_with_the_command_and_the_rest_is_withdrawn(
+    misdeed: str, machine: Machine
+) -> None:
+    reconcile.run(machine.world)
+    machine.claude.misbehave(remove=misdeed)
+    machine.patience = 1.0
+    directory = str(machine.home / ".claude")
+    report = target_verbs.disable(machine.world, directory)
+    line = report.lines[0]
+    assert (line.subject, line.status) == ("registration", Status.FAILED)
+    assert line.repair == "claude mcp remove agent-ways --scope user"
     assert report.exit_code == 0
-    assert report.lines[-1].status is Status.FAILED
+    assert made(machine) == []
+    assert not machine.settings.exists()
+    if misdeed == "half-file":
+        (machine.home / ".claude.json").write_text("{}")
+    machine.claude.misbehave(remove="")
+    machine.patience = 5.0
+    reconcile.run(machine.world)
+    assert reconcile.run(machine.world).all_ok
+    assert "agent-ways" not in (machine.home / ".claude.json").read_text()
+
+
+@pytest.mark.demand("LIFE-5", "LIFE-9")
+@pytest.mark.parametrize("misdeed", ["banner", "denies", "slow", "reads-stdin", "hangs-after"])
+def test_a_withdrawal_counts_by_the_file_whatever_claude_says(misdeed: str, machine: Machine) -> None:
+    reconcile.run(machine.world)
+    machine.claude.misbehave(remove=misdeed)
+    machine.patience = 2.0
+    report = target_verbs.disable(machine.world, str(machine.home / ".claude"))
+    assert report.lines[0].status is Status.DONE
+    assert servers(machine.home / ".claude.json") == {}
 
 
 # -- what goes wrong ----------------------------------------------------------------------------------------------

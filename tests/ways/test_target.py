@@ -170,7 +170,8 @@ def test_without_an_installation_the_verbs_name_it(tmp_path: Path) -> None:
     machine = Machine(tmp_path, installed=False)
     with pytest.raises(StateError):
         verbs.add(machine.world, str(machine.home / "work"))
-    assert verbs.show_list(machine.world).lines[0].text == "nothing is installed"
+    line = verbs.show_list(machine.world).lines[0]
+    assert (line.text, line.repair) == ("nothing is installed", "in the checkout: make install")
 
 
 def test_a_package_in_an_environment_of_another_program_is_projected_from_there(tmp_path: Path) -> None:

@@ -87,13 +87,22 @@ class WriteSettings:
         """What it does."""
         parts = []
         if self.merged.added:
-            parts.append(f"adds {', '.join(self.merged.added)}")
+            parts.append(f"adds {grouped(self.merged.added)}")
         if self.merged.removed:
-            parts.append(f"takes out {', '.join(self.merged.removed)}")
+            parts.append(f"takes out {grouped(self.merged.removed)}")
         if self.merged.text is None:
             parts.append("takes the file away, which holds nothing else")
         behind = f" (a link to {self.seen.real})" if self.seen.linked else ""
         return f"{self.seen.path}{behind}: {'; '.join(parts) or 'renews an entry'}"
+
+
+def grouped(names: tuple[str, ...]) -> str:
+    """Names of entries, each list that they belong to said once."""
+    lists: dict[str, list[str]] = {}
+    for name in names:
+        where, _, entry = name.partition(": ")
+        lists.setdefault(where, []).append(entry)
+    return "; ".join(f"{where} {', '.join(entries)}" for where, entries in lists.items())
 
 
 @dataclass(frozen=True)

@@ -14,4 +14,5 @@ TOOL_NAMES: tuple[str, ...] = (
     "attend_leave",
     "attend_peers",
     "attend_status",
+    "keepalive_status",
 )

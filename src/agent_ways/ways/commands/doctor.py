@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from typing import TYPE_CHECKING
 
+from agent_ways.attend.layout import bus_root
 from agent_ways.attend.verbs import run_verb
 from agent_ways.attend.verbs.caller import COMMAND, open_caller
 from agent_ways.base import config, paths
@@ -139,7 +140,7 @@ def _on_path(world: World) -> Line:
 
 def _bus(world: World) -> list[Line]:
     """The bus is written to, read back from and locked, by its own verb; where there is none yet, beside its place."""
-    root = paths.state_root(world.env)
+    root = bus_root(world.env)
     try:
         if os.path.isdir(root):
             found = _try_bus(world, world.env)

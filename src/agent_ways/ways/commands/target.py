@@ -26,13 +26,12 @@ if TYPE_CHECKING:
 def show_list(world: World) -> Report:
     """`ways target list`: every target with whether it is as it should be."""
     known = world.targets()
+    repair = "ways reconcile" if world.source() else "in the checkout: make install"
     lines, data = [], []
     for each in reconcile.meant(world, known):
         state, text = state_of(world, each)
         fine = state in ("active", "withdrawn")
-        lines.append(
-            Line(Status.OK if fine else Status.NOTE, each.target.config_dir, text, "" if fine else "ways reconcile")
-        )
+        lines.append(Line(Status.OK if fine else Status.NOTE, each.target.config_dir, text, "" if fine else repair))
         data.append(as_data(each, state, text))
     if not lines:
         lines.append(Line(Status.NOTE, "targets", "there is none", "ways target add DIR"))
