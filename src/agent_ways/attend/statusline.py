@@ -38,8 +38,7 @@ def main() -> int:
         return 2
     told = line(sys.stdin.buffer.read(LONGEST), os.environ, int(time.time() * 1000))
     try:
-        sys.stdout.buffer.write(f"{told}\n".encode() if told else b"")
-        sys.stdout.buffer.flush()
+        os.write(1, f"{told}\n".encode() if told else b"")
     except OSError:
         pass  # the client took its end away: nobody is there to tell
     return 0
@@ -58,7 +57,7 @@ def line(given: bytes, env: Mapping[str, str], now_ms: int) -> str:
         try:
             record = store.read(state_root, session)
         except WaysError:
-            trouble = "keepalive: its record is damaged"
+            trouble = "keepalive: its record can not be read"
     told = segment(client, record, _unread(env, session), now_ms)
     return BETWEEN.join(part for part in (told, trouble) if part)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 BETWEEN = "  "
 FULL, PLAIN = "█", "#"
-_UNITS = ((1_000_000, "M"), (1_000, "k"))
+_UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
 
 
 def table(rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> str:
@@ -52,7 +52,7 @@ def chart(groups: Sequence[tuple[str, Sequence[tuple[str, int]]]], width: int, e
 def short(number: int) -> str:
     """A count as a person reads it: 812, 8.1k, 81k, 1.2M."""
     for size, unit in _UNITS:
-        if abs(number) >= size or round(abs(number) / size, 2) >= 1:
+        if abs(number) >= size - size // 2_000:  # what would read as 1000k is 1.0M
             part = number / size
             return f"{part:.1f}{unit}" if abs(part) < 9.95 else f"{part:.0f}{unit}"
     return str(number)
