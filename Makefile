@@ -10,13 +10,15 @@ SHELL = /bin/sh
 
 PYTHON =
 ARGS =
+COMPONENT = ways-mcp
+LEVEL =
 
 VENV = .venv/bin/python
 # In a recipe: $(RECIPE) NAME runs build/NAME.py with a fit Python, or says what is missing.
 RECIPE = python=$$(PYTHON='$(PYTHON)' sh build/find-python) && "$$python" -E -s -m
 RECIPE_VENV = python=$$(PYTHON='$(PYTHON)' sh build/find-python venv) && "$$python" -E -s -m
 
-.PHONY: help install uninstall ways-mcp zipapp check test e2e bench demo generate format dev lock clean
+.PHONY: help install uninstall ways-mcp zipapp frozen frozen-check verifier cut-release release-rehearsal check test e2e bench demo generate format dev lock clean
 
 help: ## list what can be done
 	@echo 'Use:  make TARGET'
@@ -33,6 +35,21 @@ ways-mcp: ## build the server from this checkout as bin/ways-mcp
 
 zipapp: ## build dist/ways-mcp.pyz: one file, any Python from 3.11 on, nothing else
 	@$(RECIPE) build.zipapp $(ARGS)
+
+frozen: ## build dist/frozen: the three commands in a folder that needs no Python (ARGS='--archive dist/release')
+	@$(RECIPE_VENV) build.frozen $(ARGS)
+
+frozen-check: ## hold dist/frozen to its promises: glibc floor, clean children, a bare root
+	@$(RECIPE_VENV) build.frozen.check $(ARGS)
+
+verifier: ## put a verifier of release signatures into your cache, for ways-mcp and ways update
+	@$(RECIPE_VENV) build.release.tools sigstore $(ARGS)
+
+cut-release: .venv/ready ## cut a version: COMPONENT=ways-mcp LEVEL=patch, minor or major (ARGS='--dry-run', '--push')
+	@$(VENV) -m build.release.cut --component '$(COMPONENT)' --level '$(LEVEL)' $(ARGS)
+
+release-rehearsal: .venv/ready ## a whole release on this machine, offline: cut, build, sign, serve, update, go back
+	@$(VENV) -m build.release.rehearsal $(ARGS)
 
 check: .venv/ready ## format, lint, types, import layers, dead code, generated files
 	$(VENV) -m ruff format --check .

@@ -48,6 +48,7 @@ def errors() -> str:
     """The page of error codes and exit codes, from the one tree of errors."""
     from agent_ways.base.errors import WaysError
 
+    importlib.import_module("agent_ways.ways.update.errors")  # its branch of the tree
     rows = sorted((kind.exit_code, kind.code, (kind.__doc__ or "").strip()) for kind in _with_children(WaysError))
     return "\n".join(
         [

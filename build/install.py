@@ -28,10 +28,14 @@ from agent_ways.ways.layout import COMMANDS, COMPLETE, PROJECTED, flip_link
 from agent_ways.ways.ledger import Ledger
 from agent_ways.ways.report import Line, Report, Status
 from agent_ways.ways.target import target_of
+from agent_ways.ways.update.errors import NoPrebuiltError
+from agent_ways.ways.update.fetch import Edges
+from agent_ways.ways.update.progress import meter
 from agent_ways.ways.world import World, this_world
 from build import ROOT
 from build.environment import Environment, NoEnvironmentError
 from build.launch import LaunchError, interpreter, launcher
+from build.release import prebuilt
 from build.zipapp import ENTRIES, ZipappError, archive, write
 
 SMOKE_PATIENCE = 60
@@ -138,19 +142,41 @@ def _write_commands(folder: Path, source: Path) -> None:
         write(folder / command, launcher(interpreter(), str(path), module))
 
 
-def build_server(_: World) -> int:
-    """`bin/ways-mcp` in the checkout: a link to the newest of side-by-side builds, flipped once the build runs."""
+def build_server(world: World) -> int:
+    """`bin/ways-mcp` in the checkout: a link into side-by-side versions, flipped once the version runs.
+
+    The released one where this checkout's sources are those of a release; else one that is built here.
+    """
+    versions = ROOT / "dist" / "versions"
+    try:
+        identifier = prebuilt.bring(versions, world.env, edges=Edges(progress=meter()))
+    except NoPrebuiltError as reason:
+        print(f"building from source: {reason.message}")
+        identifier = _built_server(versions)
+    link = ROOT / "bin" / "ways-mcp"
+    link.parent.mkdir(exist_ok=True)
+    flip_link(str(link), f"../dist/versions/{identifier}/ways-mcp")
+    print(f"{link} is version {__version__} ({identifier}); try it:  bin/ways-mcp --version")
+    return 0
+
+
+def _built_server(versions: Path) -> str:
     identifier = f"{__version__}-{_digest(packages=False)}"
-    folder = ROOT / "dist" / "versions" / identifier
+    folder = versions / identifier
     if _smoke(folder, ENTRIES):
         _write_commands(folder, ROOT / "src")
         trouble = _smoke(folder, ENTRIES)
         if trouble:
             raise BrokenVersionError(trouble)
-    link = ROOT / "bin" / "ways-mcp"
-    link.parent.mkdir(exist_ok=True)
-    flip_link(str(link), f"../dist/versions/{identifier}/ways-mcp")
-    print(f"{link} is version {__version__} ({identifier}); try it:  bin/ways-mcp --version")
+    return identifier
+
+
+def make_only(world: World) -> int:
+    """A version in the layout, not put in force, its identifier on the last line.
+
+    `ways update` calls it in released sources on a machine without a prebuilt, and holds the lock meanwhile.
+    """
+    print(_make_version(world))
     return 0
 
 
@@ -191,7 +217,7 @@ def take_back(world: World) -> int:
     return render.show(uninstall.run(world))
 
 
-_VERBS = {"install": install, "uninstall": take_back, "ways-mcp": build_server}
+_VERBS = {"install": install, "version": make_only, "uninstall": take_back, "ways-mcp": build_server}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -21,8 +21,6 @@ class Demand(NamedTuple):
     missing: str = ""
 
 
-LATER = "not begun"
-
 DEMANDS: dict[str, Demand] = {
     "SRV-1": Demand("Lines of JSON-RPC over stdio: one writer, no stray byte, no blocking, linear time"),
     "SRV-2": Demand("Four protocol revisions; 2026-07-28 and server/discover are never accepted"),
@@ -72,18 +70,18 @@ DEMANDS: dict[str, Demand] = {
     "KA-5": Demand("Pings never cost more than one cold write"),
     "KA-6": Demand("The window closes with one wrap, then quiet"),
     "KA-7": Demand("A record per session; the wrap at most once"),
-    "KA-8": Demand("The wrap asks only for what needs no permission", LATER),
+    "KA-8": Demand("The wrap asks only for what needs no permission"),
     "KA-9": Demand("Suspends, clock steps, restarts: the same pushes"),
-    "KA-10": Demand("A report of what was spent and saved", LATER),
-    "LIFE-1": Demand("make install and make uninstall on a fresh machine", "reconcile is plain, doctor thin"),
-    "LIFE-2": Demand("Prebuilt binaries are verified before they are used", "no release exists; built from source"),
-    "LIFE-3": Demand("Targets converge, dry runs are exact", "one target, the default one"),
-    "LIFE-4": Demand("settings.json is merged three-way and owns exactly its entries", LATER),
-    "LIFE-5": Demand("Registration only through the client's own command, proven by reading back", "plain version"),
-    "LIFE-6": Demand("Updates are verified, atomic and reversible", "versions lie side by side; no update yet"),
-    "LIFE-7": Demand("ways status and ways doctor", "thin"),
-    "LIFE-8": Demand("Releases are built, signed and verified as an outsider would", LATER),
-    "LIFE-9": Demand("Removal: registration, then entries, then links", "plain version"),
+    "KA-10": Demand("A report of what was spent and saved"),
+    "LIFE-1": Demand("make install and make uninstall on a fresh machine"),
+    "LIFE-2": Demand("Prebuilt binaries are verified before they are used"),
+    "LIFE-3": Demand("Targets converge, dry runs are exact"),
+    "LIFE-4": Demand("settings.json is merged three-way and owns exactly its entries"),
+    "LIFE-5": Demand("Registration only through the client's own command, proven by reading back"),
+    "LIFE-6": Demand("Updates are verified, atomic and reversible"),
+    "LIFE-7": Demand("ways status and ways doctor"),
+    "LIFE-8": Demand("Releases are built, signed and verified as an outsider would"),
+    "LIFE-9": Demand("Removal: registration, then entries, then links"),
 }
 
 

@@ -8,7 +8,11 @@ from __future__ import annotations
 import os
 import zipimport
 
+from agent_ways.base.errors import StateError
+from agent_ways.base.records import read_record
+
 MARK = "__version__ = "
+MANIFEST = "release.json"
 SOURCE = os.path.join("agent_ways", "__init__.py")
 
 
@@ -16,14 +20,26 @@ def version(launched: str) -> str | None:
     """The version behind the path that this server was started by; None where it can not be told.
 
     The path is usually a link that an update flips. What it leads to is a launcher beside its archive, an archive
-    itself, or a file in the package.
+    itself, a file in the package, or a frozen program beside its manifest.
     """
     path = os.path.realpath(launched)
     text = _in_archive(f"{path}.pyz") or _in_archive(path) or _beside(path)
+    if not text:
+        return _released(os.path.dirname(path))
     for line in text.splitlines():
         if line.startswith(MARK):
             return line.removeprefix(MARK).strip(" \"'") or None
     return None
+
+
+def _released(folder: str) -> str | None:
+    """The frozen form holds no source: the manifest of its release says the version."""
+    try:
+        record = read_record(os.path.join(folder, MANIFEST), 1)
+    except StateError:
+        return None
+    found = record.get("version") if record else None
+    return found if isinstance(found, str) else None
 
 
 def _in_archive(path: str) -> str:
