@@ -274,3 +274,20 @@ def test_the_view_does_not_change_what_it_looks_at() -> None:
     before = copy.deepcopy(value)
     assert view(value, merged.base) == {}
     assert value == before
+
+
+def test_a_hook_that_stood_there_before_is_not_renewed_by_a_later_form_of_ours() -> None:
+    text = json.dumps({"hooks": {"Stop": [STOP.value]}})
+    first = merge(text, (STOP,), NONE)
+    newer = hook("Stop", "'/home/me/my dir/bin/attend' inbox --drain", timeout=60)
+    second = merge(first.text, (newer,), first.base)
+    assert second.text == text
+    assert second.base.named(merging.FOUND) == (newer.name,)
+    assert merge(second.text, (newer,), second.base).base == second.base
+
+
+@pytest.mark.parametrize("value", [{"hooks": []}, {"hooks": 1}, {}, {"hooks": [{"command": ""}]}])
+def test_a_base_that_holds_a_hook_without_a_command_is_read(value: Any) -> None:
+    entry = {"state": "added", "where": ["hooks", "Stop"], "value": value}
+    base = Base.from_json({"entries": [entry]})
+    assert merge("{}", (), base).text == "{}"
