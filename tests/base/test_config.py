@@ -19,6 +19,8 @@ WHOLE = """
 [keepalive]
 armed = true
 window = "2h30m"
+limit_hour = 1
+limit_five_minutes = 0.5
 
 [attend]
 wake = "never"
@@ -36,6 +38,8 @@ def test_what_is_written_is_obeyed_and_the_rest_is_default() -> None:
     assert parse(WHOLE) == Config(
         keepalive_armed=True,
         keepalive_window=9000.0,
+        keepalive_limit_hour=1.0,
+        keepalive_limit_five_minutes=0.5,
         attend_wake="never",
         attend_retention=604_800.0,
         conduits=("channel",),
@@ -52,6 +56,9 @@ def test_what_is_written_is_obeyed_and_the_rest_is_default() -> None:
         ("[keepalive]\nwindow = 'long'\n[attend]\nwake='never'", "keepalive.window"),
         ("[keepalive]\nwindow = '0h'\n[attend]\nwake='never'", "keepalive.window"),
         ("[keepalive]\nwindow = '-8h'\n[attend]\nwake='never'", "keepalive.window"),
+        ("[keepalive]\nlimit_hour = -1\n[attend]\nwake='never'", "keepalive.limit_hour"),
+        ("[keepalive]\nlimit_hour = true\n[attend]\nwake='never'", "keepalive.limit_hour"),
+        ("[keepalive]\nlimit_five_minutes = nan\n[attend]\nwake='never'", "keepalive.limit_five_minutes"),
         ("keepalive = 3\n[attend]\nwake='never'", "keepalive is no table"),
         ("[keepalive\narmed = true\n[attend]\nwake='never'", "not TOML"),
         ("[keepalive]\narmed = yes\n[attend]\nwake='never'", "not TOML"),

@@ -149,7 +149,7 @@ def test_the_status_of_now_judges_as_the_keeper_would_and_writes_nothing() -> No
 def test_the_settings_are_the_configs_and_a_trial_runs_faster() -> None:
     plain = settings(Config())
     assert (plain.armed, plain.window_ms, plain.limit_hour, plain.limit_five) == (False, 8 * HOURS, 2_000, 1_250)
-    fast = settings(Config(keepalive_armed=True, keepalive_window=60.0), limit_hour=0.5, faster=600)
+    fast = settings(Config(keepalive_armed=True, keepalive_window=60.0, keepalive_limit_hour=0.5), faster=600)
     assert (fast.armed, fast.window_ms, fast.limit_hour) == (True, 60_000, 500)
     assert (fast.hour_ms, fast.five_ms, fast.tick_ms) == (6_000, 500, 100)
 

@@ -49,6 +49,8 @@ def told(value: Any) -> dict[str, Any]:
     return {
         "keepalive.armed": found.keepalive_armed,
         "keepalive.window": found.keepalive_window,
+        "keepalive.limit_hour": found.keepalive_limit_hour,
+        "keepalive.limit_five_minutes": found.keepalive_limit_five_minutes,
         "attend.wake": found.attend_wake,
         "attend.retention": found.attend_retention,
         "conduits.channel": "channel" in found.conduits,
@@ -73,7 +75,8 @@ def test_the_models_and_the_tolerant_reader_hold_the_same_values_right(raw: dict
         for key, field in model.model_fields.items():
             value = nested.get(section, {}).get(key, field.default)
             value = field.default if userconfig._trouble(field, value) else value
-            wanted[f"{section}.{key}"] = reader.duration(value) if field.metadata else value
+            is_time = field.metadata and isinstance(value, str)
+            wanted[f"{section}.{key}"] = reader.duration(value) if is_time else value
     assert told(nested) == wanted
     wrong = [name for name in raw if userconfig._trouble(*_field(name, raw[name]))]
     assert len(reader.parse(tomlkit.dumps(nested)).notes) == len(wrong)
@@ -135,19 +138,26 @@ def test_setting_what_is_set_already_writes_nothing(machine: Machine) -> None:
 def test_what_was_set_is_what_is_read(name: str, data: st.DataObject) -> None:
     model, key = userconfig._model(name)
     field = model.model_fields[key]
-    words = ["true", "false"] if field.annotation is bool else ["8h", "1h30m"] if field.metadata else ["never"]
+    words = {bool: ["true", "false"], float: ["0.5", "7"], str: ["8h", "1h30m"]}.get(field.annotation, ["never"])  # type: ignore[arg-type]
     word = data.draw(st.sampled_from(words))
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/config.toml"
         userconfig.edit(path, name, userconfig.parse(name, word))
         with open(path, encoding="utf-8") as file:
             value = told(tomllib.loads(file.read()))[name]
-    wanted = {"true": True, "false": False}.get(word, reader.duration(word) or word)
+    wanted = {"true": True, "false": False, "0.5": 0.5, "7": 7.0}.get(word, reader.duration(word) or word)
     assert value == wanted
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("keepalive.window", "soon"), ("keepalive.armed", "maybe"), ("attend.wake", "always")]
+    ("name", "value"),
+    [
+        ("keepalive.window", "soon"),
+        ("keepalive.armed", "maybe"),
+        ("attend.wake", "always"),
+        ("keepalive.limit_hour", "-1"),
+        ("keepalive.limit_hour", "much"),
+    ],
 )
 def test_a_value_that_makes_no_sense_is_refused_and_nothing_written(name: str, value: str, machine: Machine) -> None:
     path = write(machine, TEXT)

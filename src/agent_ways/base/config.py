@@ -19,21 +19,38 @@ if TYPE_CHECKING:
 
 FILE = "config.toml"
 HOUR = 3600.0
+LIMIT_HOUR, LIMIT_FIVE_MINUTES = 2.0, 1.25
+"""What one cold cache write costs on each tier, in units of fresh input: pings never cost more (KA-5)."""
+MOST = 100.0
+"""The largest number that a limit may be."""
 
 
 class Config(Value):
     """What the user config says, defaults where it says nothing. `notes` names each thing that was not understood.
 
-    `keepalive_window` and `attend_retention` are seconds. `conduits` are those that may be used.
+    `keepalive_window` and `attend_retention` are seconds. `keepalive_limit_hour` and `keepalive_limit_five_minutes` are
+    what pings may cost on the two cache tiers, in units of the context as fresh input (KA-5). `conduits` are those
+    that may be used.
     """
 
-    __slots__ = ("attend_retention", "attend_wake", "conduits", "keepalive_armed", "keepalive_window", "notes")
+    __slots__ = (
+        "attend_retention",
+        "attend_wake",
+        "conduits",
+        "keepalive_armed",
+        "keepalive_limit_five_minutes",
+        "keepalive_limit_hour",
+        "keepalive_window",
+        "notes",
+    )
 
     def __init__(
         self,
         *,
         keepalive_armed: bool = False,
         keepalive_window: float = 8 * HOUR,
+        keepalive_limit_hour: float = LIMIT_HOUR,
+        keepalive_limit_five_minutes: float = LIMIT_FIVE_MINUTES,
         attend_wake: str = "addressed",
         attend_retention: float = 30 * 24 * HOUR,
         conduits: tuple[str, ...] = ("channel", "inbox_socket"),
@@ -41,6 +58,8 @@ class Config(Value):
     ) -> None:
         self.keepalive_armed: Final = keepalive_armed
         self.keepalive_window: Final = keepalive_window
+        self.keepalive_limit_hour: Final = keepalive_limit_hour
+        self.keepalive_limit_five_minutes: Final = keepalive_limit_five_minutes
         self.attend_wake: Final = attend_wake
         self.attend_retention: Final = attend_retention
         self.conduits: Final = conduits
@@ -81,6 +100,8 @@ def parse(text: str) -> Config:
     return Config(
         keepalive_armed=told.flag("keepalive", "armed", False),
         keepalive_window=told.duration("keepalive", "window", 8 * HOUR),
+        keepalive_limit_hour=told.number("keepalive", "limit_hour", LIMIT_HOUR),
+        keepalive_limit_five_minutes=told.number("keepalive", "limit_five_minutes", LIMIT_FIVE_MINUTES),
         attend_wake=told.choice("attend", "wake", ("addressed", "never")),
         attend_retention=told.duration("attend", "retention", 30 * 24 * HOUR),
         conduits=tuple(name for name in ("channel", "inbox_socket") if told.flag("conduits", name, True)),
@@ -137,6 +158,15 @@ class _Told:
         if found is not None and seconds is None:
             self._note(f'{table}.{key} is a time like "8h", "90m" or "2h30m", not {_shown(found)}; the default is used')
         return default if seconds is None else seconds
+
+    def number(self, table: str, key: str, default: float) -> float:
+        found = self._value(table, key)
+        if found is None:
+            return default
+        if type(found) in (int, float) and 0 <= found <= MOST:
+            return float(found)
+        self._note(f"{table}.{key} is a number from 0 to {MOST:g}, not {_shown(found)}; {default:g} is used")
+        return default
 
     def choice(self, table: str, key: str, choices: tuple[str, ...]) -> str:
         found = self._value(table, key)

@@ -319,13 +319,13 @@ PING_COST = 100
 """A cache read costs a tenth of fresh input."""
 
 
-def settings(config: Config, *, limit_hour: float = 2.0, limit_five: float = 1.25, faster: float = 1.0) -> Settings:
+def settings(config: Config, *, faster: float = 1.0) -> Settings:
     """The settings in the user config. `faster` divides how long a cache lives and every wait, for trials only."""
     return Settings(
         armed=config.keepalive_armed,
         window_ms=int(config.keepalive_window * 1000),
-        limit_hour=int(limit_hour * 1000),
-        limit_five=int(limit_five * 1000),
+        limit_hour=int(config.keepalive_limit_hour * 1000),
+        limit_five=int(config.keepalive_limit_five_minutes * 1000),
         hour_ms=int(3_600_000 / faster),
         five_ms=int(300_000 / faster),
         tick_ms=max(100, int(60_000 / faster)),

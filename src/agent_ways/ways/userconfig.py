@@ -14,7 +14,7 @@ import tomlkit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from tomlkit.exceptions import TOMLKitError
 
-from agent_ways.base.config import duration
+from agent_ways.base.config import LIMIT_FIVE_MINUTES, LIMIT_HOUR, MOST, duration
 from agent_ways.base.errors import ConfigError, RefusedError, UsageError, state_error
 from agent_ways.base.records import FILE_MODE, make_dirs, write_bytes
 
@@ -29,6 +29,7 @@ def _duration(text: str) -> str:
 
 
 Duration = Annotated[str, AfterValidator(_duration)]
+Limit = Annotated[float, Field(ge=0, le=MOST)]
 
 
 class _Section(BaseModel):
@@ -40,6 +41,10 @@ class Keepalive(_Section):
 
     armed: bool = Field(default=False, description="whether idle sessions are kept warm at all")
     window: Duration = Field(default="8h", description="how long after you last typed")
+    limit_hour: Limit = Field(
+        default=LIMIT_HOUR, description="what pings may cost on the hour tier, in units of the context as fresh input"
+    )
+    limit_five_minutes: Limit = Field(default=LIMIT_FIVE_MINUTES, description="the same on the five-minute tier")
 
 
 class Attend(_Section):
@@ -113,12 +118,21 @@ def parse(name: str, word: str) -> Any:
     model, key = _model(name)
     field = model.model_fields[key]
     value: Any = {"true": True, "on": True, "false": False, "off": False}.get(word, word)
-    if field.annotation is not bool:
+    if field.annotation is float:
+        value = _number(word)
+    elif field.annotation is not bool:
         value = word
     trouble = _trouble(field, value)
     if trouble:
         raise ConfigError(f"{name} {trouble}, not {word!r}")
     return value
+
+
+def _number(word: str) -> float | str:
+    try:
+        return float(word)
+    except ValueError:
+        return word
 
 
 def edit(path: str, name: str, value: Any | None) -> bool:
@@ -174,9 +188,7 @@ def _model(name: str) -> tuple[type[_Section], str]:
 
 def _setting(section: str, key: str, field: FieldInfo, table: Any, lines: _Lines) -> Setting:
     name = f"{section}.{key}"
-    kind = "true or false" if field.annotation is bool else "a time" if field.metadata else "one of"
-    if kind == "one of":
-        kind = " or ".join(field.annotation.__args__) if field.annotation else ""
+    kind = _kind(field)
     value, origin, trouble = field.default, "default", ""
     if isinstance(table, dict) and key in table:
         trouble = _trouble(field, table[key])
@@ -188,6 +200,14 @@ def _setting(section: str, key: str, field: FieldInfo, table: Any, lines: _Lines
     return Setting(name, kind, field.description or "", field.default, value, origin, trouble)
 
 
+def _kind(field: FieldInfo) -> str:
+    if field.annotation is bool:
+        return "true or false"
+    if field.annotation is float:
+        return "a number"
+    return "a time" if field.metadata else " or ".join(getattr(field.annotation, "__args__", ()))
+
+
 def _trouble(field: FieldInfo, value: Any) -> str:
     """What is wrong with a value, as the end of a sentence; empty where it fits."""
     kind: Any = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
@@ -196,6 +216,8 @@ def _trouble(field: FieldInfo, value: Any) -> str:
     except ValidationError:
         if field.annotation is bool:
             return "is true or false"
+        if field.annotation is float:
+            return f"is a number from 0 to {MOST:g}"
         if field.metadata:
             return 'is a time like "8h", "90m" or "2h30m"'
         return f"is one of {', '.join(kind.__args__)}"
