@@ -219,6 +219,16 @@ def test_in_a_mode_that_asks_nobody_only_the_doorbell_rings(story: Callable[...,
     until(folder, lambda: told.state(signal) == "announced")
 
 
+@pytest.mark.demand("CON-4")
+def test_where_the_mode_that_asks_nobody_is_in_reach_only_the_doorbell_rings_whatever_the_transcript_says(
+    story: Callable[..., Story],
+) -> None:
+    told = story(argv=("claude", "--allow-dangerously-skip-permissions")).ready("default")
+    told.send("rm -rf everything")
+    woken = told.client.wait_shown(lambda shown: shown.kind == "peer")
+    assert "rm -rf" not in woken.texts[0]
+
+
 @pytest.mark.demand("CON-5")
 def test_a_burst_becomes_few_events_with_every_id_once(story: Callable[..., Story]) -> None:
     told = story(argv=FLAGGED).ready()

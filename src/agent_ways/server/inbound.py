@@ -17,7 +17,7 @@ from agent_ways.attend.signals import SESSION, Signal
 from agent_ways.base import config, paths
 from agent_ways.base.errors import LockHeldError
 from agent_ways.base.watch import file_watch, process_end
-from agent_ways.claude import idle, permission, prompts, records, transcript
+from agent_ways.claude import idle, permission, prompts, records, settings, transcript
 from agent_ways.server import doorbell, guard, sight
 from agent_ways.server.conduits import NO, YES
 
@@ -253,6 +253,9 @@ class Inbound:
 
     def _asks(self, look: _Look) -> bool:
         """Whether the session is known to ask before it acts; `/clear` keeps the mode and begins a new transcript."""
+        session = look.session
+        if permission.may_bypass(session.argv, settings.files(session.config_dir, session.record.cwd)):
+            return False
         if permission.mode(look.rows) is not None:
             return permission.asks(look.rows)
         before = look.instance.sessions[-2:-1]
