@@ -1,4 +1,4 @@
-"""The sensor loop under the real Monitor tool: it brings a message to an idle session, and the server leaves it to it."""
+"""The sensor loop under the real Monitor tool: it brings mail to an idle session, and the server leaves it to it."""
 
 from __future__ import annotations
 
