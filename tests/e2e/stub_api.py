@@ -6,6 +6,7 @@ The script stands in the newest text that the client sends as its user's, typed 
     SAY:some text           the model answers with exactly that text, up to the end of the line
     SLEEP:seconds           the answer comes that much later (before CALL or SAY)
     HOLD:word               the answer comes when the test releases that word (before CALL or SAY)
+    COLD                    nothing of the prompt came from the cache, all of it is written (before CALL or SAY)
     ERR:status              the API answers with that HTTP status
 
 A `habit` is a script for texts that bring none: what the model does by itself when it reads something. Any other
@@ -126,6 +127,7 @@ class Plan:
     status: int = 200
     delay: float = 0.0
     hold: str = ""
+    cold: bool = False
 
 
 _SCRIPT = re.compile(
@@ -133,6 +135,7 @@ _SCRIPT = re.compile(
 )
 _SLEEP = re.compile(r"SLEEP:([0-9.]+)")
 _HOLD = re.compile(r"HOLD:(\w+)")
+_COLD = re.compile(r"\bCOLD\b")
 
 
 def plan(body: Any, habits: Mapping[str, str] | None = None) -> Plan:
@@ -151,9 +154,10 @@ def plan(body: Any, habits: Mapping[str, str] | None = None) -> Plan:
             text = next((script for needle, script in (habits or {}).items() if needle in given), given)
             found = _SCRIPT.search(text)
         slept, held = _SLEEP.search(text), _HOLD.search(text)
-        when = Plan(delay=float(slept[1]) if slept else 0.0, hold=held[1] if held else "")
+        cold = _COLD.search(text) is not None
+        when = Plan(delay=float(slept[1]) if slept else 0.0, hold=held[1] if held else "", cold=cold)
         if found is None:
-            if slept or held:
+            if slept or held or cold:
                 return when
             continue
         if found["tool"] and body.get("tools"):
@@ -257,15 +261,23 @@ class StubApi:
             return answer
 
 
-def _usage(body: Any) -> dict[str, Any]:
-    """Token counts as the API would give them: the prompt read from cache, 200 written at the tier asked for."""
+def _usage(body: Any, *, cold: bool = False) -> dict[str, Any]:
+    """Token counts as the API would give them: the prompt read from cache, 200 written at the tier asked for.
+
+    Where the cache was `cold`, the whole prompt is written.
+    """
     text = json.dumps(body)
     hour = '"ttl": "1h"' in text
+    prompt = max(1, len(text) // 4)
+    written = 200 + prompt * cold
     return {
         "input_tokens": 10,
-        "cache_creation_input_tokens": 200,
-        "cache_read_input_tokens": max(1, len(text) // 4),
-        "cache_creation": {"ephemeral_5m_input_tokens": 0 if hour else 200, "ephemeral_1h_input_tokens": 200 * hour},
+        "cache_creation_input_tokens": written,
+        "cache_read_input_tokens": 0 if cold else prompt,
+        "cache_creation": {
+            "ephemeral_5m_input_tokens": 0 if hour else written,
+            "ephemeral_1h_input_tokens": written * hour,
+        },
         "output_tokens": 12,
         "service_tier": "standard",
     }
@@ -365,7 +377,7 @@ class _Handler(BaseHTTPRequestHandler):
             "content": [block],
             "stop_reason": "tool_use" if todo.tool else "end_turn",
             "stop_sequence": None,
-            "usage": _usage(body),
+            "usage": _usage(body, cold=todo.cold),
         }
         if body.get("stream"):
             self._stream(message, block)
