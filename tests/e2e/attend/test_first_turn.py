@@ -75,10 +75,7 @@ def test_a_session_that_came_to_bypass_after_its_last_prompt_is_told_only_that_m
         asking.exit()
         bypassing = lab.start("--resume", name, mode="bypassPermissions", IS_SANDBOX="1")
     else:
-        for _ in range(3):
-            before = asking.terminal.screen().splitlines()[-1]
-            asking.terminal.press("BTab")
-            asking.terminal.until("another mode", lambda screen, old=before: screen.splitlines()[-1] != old)
+        asking.terminal.press("BTab", "BTab", "BTab")
     bypassing.terminal.until("bypass mode", lambda screen: "bypass permissions on" in screen)
     signal = mail.send(bypassing, BODY)
     woken = lab.api.wait("the message", lambda one: one.is_turn and one.mentions(signal))

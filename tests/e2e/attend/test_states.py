@@ -42,7 +42,8 @@ def test_a_session_busy_in_a_tool_is_not_pushed_to_and_shown_it_once_afterwards(
 def test_a_session_busy_answering_is_not_pushed_to_and_shown_it_once_afterwards(place: Place) -> None:
     since = len(place.lab.api.requests)
     place.session.terminal.type("HOLD:answer SAY:slowly")
-    place.lab.api.wait("the slow turn", lambda one: one.is_turn, since=since)
+    place.lab.api.wait("the slow turn", lambda one: one.is_turn and one.mentions("HOLD:answer"), since=since)
+    until("a busy client", lambda: place.session.record["status"] == "busy")
     signal = place.mail.send(place.session, "before the answer comes")
     assert place.mail.state(signal) == "queued"
     place.lab.api.release("answer")
