@@ -15,7 +15,7 @@ from tests.e2e import processes
 from tests.e2e.home import Home
 from tests.e2e.stub_api import Answer, ApiRequest, StubApi
 from tests.e2e.terminal import Terminal
-from tests.e2e.waiting import TooLongError, until
+from tests.e2e.waiting import until
 
 if TYPE_CHECKING:
     import signal
@@ -250,18 +250,6 @@ class Lab:
             return _CHANNEL_DIALOG in screen or self.home.record(session.pid) is not None
 
         if _CHANNEL_DIALOG in terminal.until("the dialog or the prompt", at_its_prompt):
-            _accept(terminal)
+            terminal.press_until("Enter", lambda screen: _CHANNEL_DIALOG not in screen)
             terminal.until("the prompt", lambda _: self.home.record(session.pid) is not None)
         return session
-
-
-def _accept(terminal: Terminal) -> None:
-    """Press Enter until the dialog is gone: on a busy machine it is drawn before it listens."""
-    for _ in range(10):
-        terminal.press("Enter")
-        try:
-            terminal.until("the end of the dialog", lambda screen: _CHANNEL_DIALOG not in screen, patience=3)
-        except TooLongError:
-            continue
-        return
-    raise AssertionError(f"the channel dialog stays\n{terminal.screen()}")

@@ -11,7 +11,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from tests.e2e import processes
-from tests.e2e.waiting import PATIENCE, until
+from tests.e2e.waiting import PATIENCE, TooLongError, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,6 +72,17 @@ class Terminal:
     def press(self, *keys: str) -> None:
         """Press keys by tmux's names: Enter, Escape, C-g, Down."""
         self._tmux("send-keys", "-t", "m", *keys)
+
+    def press_until(self, key: str, look: Callable[[str], object]) -> None:
+        """Press a key until the screen is liked: on a busy machine a dialog is drawn before it listens."""
+        for _ in range(10):
+            self.press(key)
+            try:
+                self.until(f"the effect of {key}", look, patience=3)
+            except TooLongError:
+                continue
+            return
+        raise AssertionError(f"{key} has no effect\n{self.screen()}")
 
     def write(self, text: str) -> None:
         """Type text, and wait until all of it stands on the screen."""

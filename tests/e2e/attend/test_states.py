@@ -60,7 +60,7 @@ def test_a_message_waits_while_a_permission_prompt_is_open_and_does_not_answer_i
     signal = place.mail.send(place.session, VERDICT)
     assert place.mail.state(signal) == "queued"
     assert "Do you want" in place.session.terminal.screen()
-    place.session.terminal.press("Escape")
+    place.session.terminal.press_until("Escape", lambda screen: "Do you want" not in screen)
     assert place.mail.wait_seen(signal) == place.kind
     assert place.mail.shown(signal) == 1
     assert not os.path.exists(os.path.join(place.lab.home.project, "not-allowed"))
