@@ -35,8 +35,10 @@ def test_ten_are_free_then_one_a_minute_then_none(count: int, last: int | None, 
     assert verdict(count, last, now) == wanted
 
 
-def test_it_is_said_from_the_first_paced_message_on() -> None:
-    assert note("Fern-alpha", PACED - 1) == ""
+@pytest.mark.demand("CON-4")
+def test_it_is_said_with_the_last_message_that_comes_at_once_and_from_then_on() -> None:
+    assert note("Fern-alpha", PACED - 2) == ""
+    assert "10 messages from Fern-alpha" in note("Fern-alpha", PACED - 1)
     assert "11 messages from Fern-alpha" in note("Fern-alpha", PACED)
     assert counts(["a", "b", "a"]) == {"a": 2, "b": 1}
 

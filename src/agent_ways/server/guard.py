@@ -27,8 +27,8 @@ def verdict(count: int, last: int | None, now: int) -> str:
 
 
 def note(name: str, count: int) -> str:
-    """What the woken session is told of it, from the first paced message on; empty before."""
-    if count < PACED:
+    """What the woken session is told of it, from the last message that comes at once on; empty before."""
+    if count < PACED - 1:
         return ""
     return (
         f"agent-ways: {count + 1} messages from {name} since your user last typed. Further ones wake this session "
