@@ -10,14 +10,14 @@ from __future__ import annotations
 import os
 import sys
 
-from tests.e2e import inside, namespace
+from tests.e2e import inside
 
 
 def suite(argv: list[str]) -> int:
-    """Run pytest over the whole folder, or over the files that are named."""
+    """Become pytest over the whole folder, or over the files that are named."""
     named = any(os.path.exists(word.partition("::")[0]) for word in argv if not word.startswith("-"))
     pytest = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-o", "norecursedirs=.*"]
-    return namespace.run_as_first_process([*pytest, *([] if named else [os.path.dirname(__file__)]), *argv])
+    return os.execv(pytest[0], [*pytest, *([] if named else [os.path.dirname(__file__)]), *argv])  # noqa: S606
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from tests.e2e import namespace, needs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_INSIDE = "--inside-the-namespace"
+_INSIDE, _CHILD = "--inside-the-namespace", "--below-its-first-process"
 
 
 def run(module: str, program: Callable[[list[str]], int], argv: list[str]) -> int:
@@ -22,6 +22,8 @@ def run(module: str, program: Callable[[list[str]], int], argv: list[str]) -> in
     environ = dict(os.environ)
     if argv[:1] == [_INSIDE]:
         namespace.bring_loopback_up()
+        return namespace.run_as_first_process([sys.executable, "-m", module, _CHILD, *argv[1:]])
+    if argv[:1] == [_CHILD]:
         return program(argv[1:])
     lacks = needs.missing(environ)
     if lacks:

@@ -100,9 +100,9 @@ class Terminal:
         processes.end(self.pid)
         pipes = processes.children(self._server)
         processes.end(self._server)
+        os.close(self._output)  # first: a full pipe that nobody reads would hold its writer
         for pipe in pipes:
             processes.wait_gone(pipe.pid, 5)
-        os.close(self._output)
 
 
 def _dense(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal as signals
 
 import pytest
@@ -35,6 +36,30 @@ def test_killed_right_after_the_push_nothing_is_lost_and_at_most_one_is_repeated
     # Given again only where the client had asked the model and its own transcript knew nothing of it yet.
     conversation = "\n".join(resumed.say("SAY:and now").request.texts())
     assert [conversation.count(f"[attend signal {one} ") for one in (signal, meanwhile)] == [1, 1]
+
+
+@pytest.mark.demand("CON-1", "SRV-8")
+@pytest.mark.parametrize("kind", FLAGS)
+def test_when_its_server_is_killed_the_end_of_the_next_turn_shows_what_was_not_given(
+    lab: Lab, ways_mcp: str, kind: str
+) -> None:
+    mail = Mail.set_up(lab, ways_mcp)
+    session = lab.start(*FLAGS[kind])
+    session.say("SAY:here")
+    (server,) = session.servers(ways_mcp)
+    pushed = mail.send(session, "SAY:given by the server")
+    lab.api.wait("the push", lambda one: one.is_turn and one.mentions(f"signal {pushed} "))
+    os.kill(server.pid, signals.SIGKILL)
+    session.wait_at_rest()
+    after = mail.send(session, "sent when it was gone")
+    assert mail.state(after) == "queued"
+    session.terminal.type("SAY:one more turn")
+    lab.api.wait("the drain", lambda one: one.is_turn and one.mentions(f"signal {after} "))
+    session.wait_at_rest()
+    session.terminal.type("SAY:and one whose end looks for the proof")
+    for signal in (pushed, after):
+        mail.wait_seen(signal)
+        assert mail.shown(signal) == 1
 
 
 @pytest.mark.demand("CON-1", "ATT-6")
