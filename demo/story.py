@@ -146,7 +146,8 @@ def _brief(message: dict[str, Any]) -> str:
 
 
 def _markers(client: FakeClient) -> list[str]:
-    return [name for _, _, files in os.walk(os.path.join(client.plan.home, ".local")) for name in files]
+    folder = os.path.join(client.plan.home, ".local", "state", "agent-ways", "servers")
+    return [name for _, _, files in os.walk(folder) for name in files]
 
 
 def _channel(client: FakeClient) -> dict[str, Any]:

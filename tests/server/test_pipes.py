@@ -83,6 +83,25 @@ def test_a_cancelled_answer_that_has_not_begun_never_leaves(cancelled: set[int])
 
 
 @pytest.mark.demand("SRV-7")
+def test_an_answer_that_waits_behind_a_full_pipe_can_still_be_cancelled() -> None:
+    reader, fd = os.pipe()
+    writer = Writer(fd)
+    writer.put(None, b"x" * (1 << 17))
+    assert not writer.flush()
+    writer.put(1, b"one\n")
+    assert not writer.flush()
+    writer.cancel(1)
+    taken = b""
+    while not writer.flush():
+        taken += os.read(reader, 1 << 20)
+    os.close(fd)
+    while part := os.read(reader, 1 << 20):
+        taken += part
+    os.close(reader)
+    assert b"one" not in taken
+
+
+@pytest.mark.demand("SRV-7")
 def test_a_line_that_has_begun_is_ended_and_the_rest_can_still_be_cancelled() -> None:
     reader, fd = os.pipe()
     writer = Writer(fd)

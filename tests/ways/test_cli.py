@@ -215,7 +215,7 @@ def test_completion_scripts_call_the_command(shell: str, machine: Machine) -> No
     [
         ("ways con", {"config"}),
         ("ways config ", {"show", "get", "set", "unset", "path"}),
-        ("ways config get keepalive.", {"keepalive.armed", "keepalive.window"}),
+        ("ways config get keepalive.w", {"keepalive.window"}),
         ("ways reconcile --dry", {"--dry-run"}),
         ("ways completion f", {"fish"}),
     ],

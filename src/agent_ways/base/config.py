@@ -10,6 +10,7 @@ Reading is lazy (tomllib costs 17 ms): never before initialize, never in the dra
 from __future__ import annotations
 
 import os
+import stat
 
 from agent_ways.base.values import Value
 
@@ -21,6 +22,8 @@ FILE = "config.toml"
 HOUR = 3600.0
 LIMIT_HOUR, LIMIT_FIVE_MINUTES = 2.0, 1.25
 """What one cold cache write costs on each tier, in units of fresh input: pings never cost more (KA-5)."""
+LONGEST = 1 << 20
+"""Bytes above which a file is no config of a person's."""
 MOST = 100.0
 """The largest number that a limit may be."""
 
@@ -82,8 +85,7 @@ class ConfigFile:
             found = os.stat(self.path)
             stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
             if stamp != self._stamp:
-                with open(self.path, encoding="utf-8", errors="replace") as file:
-                    self._config = parse(file.read())
+                self._config = _read(self.path, found)
                 self._stamp = stamp
         except FileNotFoundError:
             self._config, self._stamp = Config(), None
@@ -91,6 +93,14 @@ class ConfigFile:
             reason = error.strerror or str(error)
             self._config, self._stamp = Config(notes=(f"{self.path} can not be read: {reason}",)), None
         return self._config
+
+
+def _read(path: str, found: os.stat_result) -> Config:
+    """The config in a regular file of a sane size; whatever else has its name is named and not waited for."""
+    if not stat.S_ISREG(found.st_mode) or found.st_size > LONGEST:
+        return Config(notes=(f"{path} is no file that a person writes; defaults are used",))
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return parse(file.read(LONGEST))
 
 
 def parse(text: str) -> Config:

@@ -14,6 +14,7 @@ import sys
 
 from agent_ways.base.errors import WaysError
 from agent_ways.server.module import Report
+from agent_ways.server.pipes import say
 from agent_ways.server.tools import LONGEST_DESCRIPTION, failure_text, problems, result_text
 
 TYPE_CHECKING = False
@@ -87,7 +88,7 @@ class Host:
             text = result_text(module.call(tool, arguments))
         except WaysError as error:
             return failure_text(*(part for part in (error.message, error.hint) if part))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a module's fault must stay in its module
+        except BaseException as error:  # noqa: BLE001 - a module's fault must stay in its module
             self._faults[name] = _told(name, f"{tool} failed", error)
             return failure_text(
                 f"{tool} failed: {_worded(error)}.", "This is a defect of agent-ways; ways_status names it."
@@ -130,7 +131,7 @@ class Host:
     def _guarded(self, name: str, what: str, act: Callable[[*Given], None], *given: *Given) -> bool:
         try:
             act(*given)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a module's fault must stay in its module
+        except BaseException as error:  # noqa: BLE001 - a module's fault must stay in its module
             self._failed[name] = _told(name, what, error)
             return False
         return True
@@ -165,8 +166,7 @@ class _Lent:
 def _told(name: str, what: str, error: BaseException) -> str:
     """The reason of a failure, which is also said on stderr."""
     reason = f"{what}: {_worded(error)}"
-    if sys.stderr is not None:
-        sys.stderr.write(f"ways-mcp: module {name} {reason}\n")
+    say(f"module {name} {reason}")
     return reason
 
 

@@ -15,7 +15,7 @@ from agent_ways.attend import disk, evidence, intake, layout, ledger, perceiver,
 from agent_ways.attend.delivery import QUEUED
 from agent_ways.attend.signals import SESSION, Signal
 from agent_ways.base import config, paths
-from agent_ways.base.errors import LockHeldError
+from agent_ways.base.errors import LockHeldError, WaysError
 from agent_ways.base.watch import file_watch, process_end
 from agent_ways.claude import idle, permission, prompts, records, settings, transcript
 from agent_ways.server import doorbell, guard, sight
@@ -45,6 +45,8 @@ BURST = 0.25
 30 to 75 ms after a push (2.1.285, 2.1.332)."""
 WITHOUT_WATCH = 1.0
 """Seconds between two looks where the system can not tell of changes."""
+AFTER_TROUBLE = 5.0
+"""Seconds until the next look after our own files could not be read or written."""
 TAIL = 1 << 20
 """Bytes of the transcript that idleness, mode and the operator's last prompt are read from."""
 REMEMBERED = 64
@@ -94,7 +96,10 @@ class Inbound:
 
     def _look(self) -> None:
         """Act on what there is, and plan the next look: by itself only while something is under way."""
-        after = self._act()
+        try:
+            after = self._act()
+        except (WaysError, OSError):
+            after = AFTER_TROUBLE  # a full disk or a held lock passes; what waits, waits
         if not self._told:
             after = WITHOUT_WATCH if after is None else min(after, WITHOUT_WATCH)
         if after is None:

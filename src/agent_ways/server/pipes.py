@@ -38,7 +38,7 @@ def claim() -> tuple[int, int]:
     stdin, stdout = os.dup(0), os.dup(1)
     os.dup2(null, 0)
     errors = os.fstat(2).st_mode
-    if stat.S_ISFIFO(errors) or stat.S_ISSOCK(errors):
+    if not stat.S_ISREG(errors):
         sys.stderr = _Overflowing(os.dup(2))
         os.dup2(null, 2)
     os.dup2(2, 1)
@@ -75,6 +75,15 @@ class _Overflowing:
         return False
 
 
+def say(what: str) -> None:
+    """A line for whoever reads our stderr; that it can not be written is nobody's trouble."""
+    try:
+        if sys.stderr is not None:
+            sys.stderr.write(f"ways-mcp: {what}\n")
+    except (OSError, ValueError):
+        pass
+
+
 class Writer:
     """The one writer of the real stdout: whole lines, in order, without ever blocking."""
 
@@ -108,11 +117,11 @@ class Writer:
     def flush(self) -> bool:
         """Write what the client takes now; True when nothing is left. Raises `ClosedError`."""
         while self.pending:
-            if not self._begun:
-                self._begin()
             state = self._poll.poll(0)
             if not state:
                 return False
+            if not self._begun:
+                self._begin()
             try:
                 written = os.write(self.fd, self._begun[:CHUNK])
             except OSError:

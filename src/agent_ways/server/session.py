@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LOOK_EVERY = 4.0
 """Seconds between looks at the record and the Claude process where the system can not tell of their changes."""
-FIRST_LOOKS = (0.05, 0.2, 0.5, 1.0, 2.0)
+FIRST_LOOKS = (0.05, 0.2, 0.5, 1.0, 2.0, 30.0, 120.0)
 """Seconds between the first looks for a record that was not there yet: the client writes it between 0.1 s before and
 0.04 s after the end of the handshake (measured, 2.1.285 and 2.1.332)."""
 
@@ -86,7 +86,8 @@ class OwnSession:
         """The record was written: after `/clear` it names another session."""
         if self._files is not None:
             self._files.drain()
-            self._files.add(self._record_path)  # a record that was replaced is another file
+            # A record that was replaced is another file; of one that is gone nothing tells that it came back.
+            self._looks = not self._files.add(self._record_path) or self.end_fd is None
         self.resolve()
 
     @property

@@ -13,10 +13,9 @@ from __future__ import annotations
 import _signal as signals  # type: ignore[import-not-found]  # signal.py wraps these in enums, 4 ms of start-up
 import os
 import select
-import sys
 import time
 
-from agent_ways.server.pipes import ClosedError
+from agent_ways.server.pipes import ClosedError, say
 from agent_ways.server.protocol import Call, Cancelled, Initialized, Listed, Reply, channel_event
 
 TYPE_CHECKING = False
@@ -35,6 +34,8 @@ QUIET_AFTER_LIST = 1.0
 """Seconds after the answer to tools/list in which the client loses events: it registers the channel late."""
 BACKLOG = 8 << 20
 """Bytes of unread answers above which nothing more is read."""
+LONGEST_SLEEP = 86_400.0
+"""Seconds that poll is asked to wait at most: its argument is a C int of milliseconds."""
 LAST_FLUSH = 0.05
 """Seconds that a client which no longer reads is given for the last answers."""
 
@@ -55,6 +56,7 @@ class Server:
         self._registered: dict[int, int] = {}
         self._shape: tuple[object, ...] = ()
         self._starting = False
+        self._started = False
         self._open_at: float | None = None
         self._opened = False
         self._held: list[bytes] = []
@@ -81,7 +83,7 @@ class Server:
         except ClosedError:
             pass  # nobody is left to tell
         except Exception as error:  # noqa: BLE001 - a defect of ours must not leave a marker or a traceback behind
-            _say(f"ended by a defect: {error!r}")
+            say(f"ended by a defect: {error!r}")
             self._leave(1)
         self._leave(0)
 
@@ -145,13 +147,13 @@ class Server:
     def _start(self) -> None:
         """After the handshake, and behind the answers to what came with its last line."""
         if self._starting:
-            self._starting = False
+            self._starting, self._started = False, True
             self._about_the_session(self._session.resolve)
             self._host.start()
 
     def _release(self) -> None:
         """Once the client listens, let events out."""
-        if self._open_at is None or time.monotonic() < self._open_at:
+        if not self._may_open() or self._open_at is None or time.monotonic() < self._open_at:
             return
         if not self._opened:
             self._opened = True
@@ -159,6 +161,10 @@ class Server:
         for line in self._held:
             self._writer.put(None, line)
         self._held.clear()
+
+    def _may_open(self) -> bool:
+        """Whether there is a session that events may be for: none of -p, an SDK, or our own handshake (ID-5)."""
+        return self._started and self._session.session is not None
 
     def _look(self) -> bool:
         """Where the system does not tell of changes: look when it is time; False once Claude is gone."""
@@ -172,7 +178,7 @@ class Server:
         try:
             act()
         except Exception as error:  # noqa: BLE001 - whatever a foreign file holds
-            _say(f"the session could not be looked at: {error!r}")
+            say(f"the session could not be looked at: {error!r}")
         after = self._session.next_look()
         self._look_at = None if after is None else time.monotonic() + after
 
@@ -183,8 +189,7 @@ class Server:
         if shape != self._shape:
             self._shape = shape
             wanted = dict.fromkeys((*shape[0], *(fd for fd in own if fd is not None)), select.POLLIN)
-            if pending < BACKLOG:
-                wanted[self._stdin] = select.POLLIN
+            wanted[self._stdin] = select.POLLIN if pending < BACKLOG else 0
             wanted[self._writer.fd] = select.POLLOUT if pending else 0
             self._register(wanted)
         ready = self._poll.poll(self._timeout())
@@ -196,10 +201,10 @@ class Server:
     def _timeout(self) -> float | None:
         """Milliseconds to sleep at most; None at rest."""
         first = self._host.next_time()
-        for other in (self._look_at, None if self._opened else self._open_at):
+        for other in (self._look_at, None if self._opened or not self._may_open() else self._open_at):
             if other is not None and (first is None or other < first):
                 first = other
-        return None if first is None else max(0.0, first - time.monotonic()) * 1000 + 1
+        return None if first is None else min(max(0.0, first - time.monotonic()), LONGEST_SLEEP) * 1000 + 1
 
     def _register(self, wanted: dict[int, int]) -> None:
         for fd in self._registered.keys() - wanted.keys():
@@ -208,8 +213,3 @@ class Server:
             if self._registered.get(fd) != mask:
                 self._poll.register(fd, mask)
         self._registered = wanted
-
-
-def _say(what: str) -> None:
-    if sys.stderr is not None:
-        sys.stderr.write(f"ways-mcp: {what}\n")

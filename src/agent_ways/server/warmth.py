@@ -11,6 +11,7 @@ import os
 import time
 
 from agent_ways.base import config, paths
+from agent_ways.base.errors import WaysError
 from agent_ways.base.process import this_process
 from agent_ways.base.watch import file_watch
 from agent_ways.claude import records
@@ -73,6 +74,18 @@ class Warmth:
             self._step()
 
     def _step(self) -> None:
+        try:
+            after = self._stepped()
+        except (WaysError, OSError):
+            after = WITHOUT_WATCH  # a full disk or a held lock passes
+        if after is not None:
+            when = self._world.monotonic() + after
+            if self._due is None or when < self._due:
+                self._due = when
+                self._host.at(when, self._timer)
+
+    def _stepped(self) -> float | None:
+        """Step if there is reason to; seconds until the next step is due, None where only a change can bring one."""
         told = self._config.now()
         watched = self._watch(armed=told.keepalive_armed)
         after = None if watched else WITHOUT_WATCH
@@ -80,11 +93,7 @@ class Warmth:
             step = self._kept().step(settings(told, self._world))
             if step.after_ms is not None:
                 after = step.after_ms / 1000 if after is None else min(after, step.after_ms / 1000)
-        if after is not None:
-            when = self._world.monotonic() + after
-            if self._due is None or when < self._due:
-                self._due = when
-                self._host.at(when, self._timer)
+        return after
 
     def _watch(self, *, armed: bool) -> bool:
         """Watch the config, and while armed the session's record; False where only looking now and then is left."""

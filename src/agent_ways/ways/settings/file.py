@@ -20,6 +20,8 @@ LONGEST = 16 << 20
 class ChangedError(StateError):
     """Somebody else wrote the file meanwhile; nothing of theirs was touched. Look at it again."""
 
+    code = "changed-meanwhile"
+
 
 @dataclass(frozen=True)
 class Seen:
