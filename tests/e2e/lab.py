@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
@@ -156,9 +157,13 @@ class Session:
         self._gone("/exit")
 
     def kill(self, number: signal.Signals) -> None:
-        """End it by a signal to the client alone."""
+        """End it by a signal to the client alone.
+
+        A lock on its global file that it held then is taken away: the next client would wait ten seconds for it.
+        """
         os.kill(self.pid, number)
         self._gone(number.name)
+        shutil.rmtree(f"{self.home.global_config}.lock", ignore_errors=True)
 
     def _gone(self, how: str) -> None:
         if not processes.wait_gone(self.pid, 20):
