@@ -34,7 +34,10 @@ DEMANDS: dict[str, Demand] = {
     "SRV-10": Demand("A module is one file and one registry line; no event in the first second after tools/list"),
     "SRV-11": Demand("The presence marker says that a server is here, and nothing else leaves one"),
     "SRV-12": Demand("ways_status never says more than is known"),
-    "ID-1": Demand("The session is the nearest ancestor whose record matches the live process"),
+    "ID-1": Demand(
+        "The session is the nearest ancestor whose record matches the live process",
+        "attend lists the sessions of its own and the default config dir, not yet of further targets",
+    ),
     "ID-2": Demand("The id in the environment is a hint; nothing is written under an id that did not resolve"),
     "ID-3": Demand("The launch flag is read as the client reads it"),
     "ID-4": Demand("Processes are seen through /proc, or ps without it, with every awkward name"),
@@ -46,7 +49,10 @@ DEMANDS: dict[str, Demand] = {
     "CON-1": Demand("Claim before show, proof from the transcript, for every conduit"),
     "CON-2": Demand("Channel first where the flag is, else the session's own inbox socket"),
     "CON-3": Demand("Only addressed mail wakes a session"),
-    "CON-4": Demand("Peer text never gains the operator's standing; two sessions can not loop"),
+    "CON-4": Demand(
+        "Peer text never gains the operator's standing; two sessions can not loop",
+        "the sensor loop knows neither the loop guard nor the doorbell rule; the server does",
+    ),
     "CON-5": Demand("Bursts coalesce; pushed text is inert"),
     "CON-6": Demand("Two servers of one session: one holds the role"),
     "ATT-1": Demand("One signal is one file, written whole, private, never reused"),
@@ -78,9 +84,15 @@ DEMANDS: dict[str, Demand] = {
     "LIFE-3": Demand("Targets converge, dry runs are exact"),
     "LIFE-4": Demand("settings.json is merged three-way and owns exactly its entries"),
     "LIFE-5": Demand("Registration only through the client's own command, proven by reading back"),
-    "LIFE-6": Demand("Updates are verified, atomic and reversible"),
+    "LIFE-6": Demand(
+        "Updates are verified, atomic and reversible",
+        "the flip of make install is not in the record that rollback goes by",
+    ),
     "LIFE-7": Demand("ways status and ways doctor"),
-    "LIFE-8": Demand("Releases are built, signed and verified as an outsider would"),
+    "LIFE-8": Demand(
+        "Releases are built, signed and verified as an outsider would",
+        "never run on macOS, arm64 or with GitHub's identity; the frozen folder lacks the projected files",
+    ),
     "LIFE-9": Demand("Removal: registration, then entries, then links"),
 }
 
