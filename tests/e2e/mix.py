@@ -1,6 +1,6 @@
 """Messages at random moments of a session's life, each of which its model must be given exactly once.
 
-    python -m tests.e2e.mix [messages per conduit and client, 200] [seed]
+    python -m tests.e2e.mix [messages per conduit and client, 200] [seed] [channel | "inbox socket" | loop]...
 
 Owns the situations and the count. How often a message was given is read from the API requests; whether what
 agent-ways says of it agrees, from its own state. Sleeping is the point here: the moments are what is varied.
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tests.e2e import inside, needs
-from tests.e2e.attend.mail import TOOL, Mail
+from tests.e2e.attend.mail import MONITOR, TOOL, Mail
 from tests.e2e.attend.sender import Sender
 from tests.e2e.clients import tracked
 from tests.e2e.lab import CHANNEL_FLAG, Lab
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from tests.e2e.lab import Session
     from tests.e2e.stub_api import ApiRequest
 
-FLAGS = {"channel": CHANNEL_FLAG, "inbox socket": ()}
+FLAGS = {"channel": CHANNEL_FLAG, "inbox socket": (), "loop": ()}
+"""The launch flags by what then brings a message to an idle session; the model starts the loop first."""
+LOOP = "loop"
 DOORBELL = f'CALL:{TOOL}inbox:{{"unseen":true}}'
 TOOL_CALL = "CALL:Bash:" + json.dumps({"command": "sleep 0.6"})
 ASKS = "CALL:Bash:" + json.dumps({"command": "touch asked"})
@@ -201,13 +203,16 @@ SITUATIONS: dict[str, Callable[[Mix, Callable[[], None]], float]] = {
 }
 
 
-def mixed(client: Client, flag: tuple[str, ...], count: int, seed: int, ways_mcp: str) -> list[Told]:
-    """What came of `count` messages to a session launched with `flag`, at moments that `seed` decides."""
+def mixed(client: Client, conduit: str, count: int, seed: int, ways_mcp: str) -> list[Told]:
+    """What came of `count` messages to a session that `conduit` wakes, at moments that `seed` decides."""
     with Lab(client) as lab:
-        mail = Mail.set_up(lab, ways_mcp, "Bash(sleep *)")
+        mail = Mail.set_up(lab, ways_mcp, "Bash(sleep *)", "Bash(attend run)", "Monitor(*)")
         lab.api.habits["[attend waiting "] = DOORBELL
-        session = lab.start(*flag)
+        session = lab.start(*FLAGS[conduit])
         session.say("SAY:here")
+        if conduit == LOOP:
+            session.call("Monitor", MONITOR)
+            until("a loop that perceives", lambda: mail.reached(session, "loop") == "yes")
         return Mix(lab, session, mail, random.Random(seed)).run(count)  # noqa: S311 - moments, no secret
 
 
@@ -217,8 +222,8 @@ def program(argv: list[str]) -> int:
     sys.stdout.write(f"{count} messages per conduit and client, seed {seed}\n")
     bad = 0
     for client in tracked(dict(os.environ)):
-        for conduit, flag in FLAGS.items():
-            told = mixed(client, flag, count, seed, needs.product(dict(os.environ)))
+        for conduit in argv[2:] or FLAGS:
+            told = mixed(client, conduit, count, seed, needs.product(dict(os.environ)))
             wrong = [one for one in told if not one.good]
             bad += len(wrong)
             seen = sum(one.state == "seen" and one.good for one in told)

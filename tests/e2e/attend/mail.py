@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 TOOL = "mcp__agent-ways__attend_"
 HOOKS = os.path.join(REPOSITORY, "src", "agent_ways", "projected", "hooks")
 
+MONITOR = {"command": "attend run", "description": "attend", "timeout_ms": 1_800_000}
+"""The Monitor tool's input that starts the sensor loop."""
+
 NO_SOCKET = {"CLAUDE_CODE_HARBOR_KITE": "0"}
 """The client's own switch: it binds no inbox socket (2.1.285, 2.1.332)."""
 
@@ -75,6 +78,11 @@ class Mail:
         sent = self.run("send", "--to", address, "--", body)
         self.ids.append(sent["id"])
         return str(sent["id"])
+
+    def reached(self, session: Session, conduit: str) -> str:
+        """Whether a conduit reaches a session, as a person is told: yes, no or unknown."""
+        (peer,) = [one for one in self.run("peers")["peers"] if one["session"] == session.id]
+        return str(peer["conduits"][conduit]["state"])
 
     # -- what is so afterwards --------------------------------------------------------------------------------------
 

@@ -17,6 +17,6 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("conduit", mix.FLAGS)
 def test_at_whatever_moment_a_message_is_sent_it_is_given_once(client: Client, ways_mcp: str, conduit: str) -> None:
     seed = random.SystemRandom().randrange(1 << 30)
-    told = mix.mixed(client, mix.FLAGS[conduit], len(mix.SITUATIONS), seed, ways_mcp)
+    told = mix.mixed(client, conduit, len(mix.SITUATIONS), seed, ways_mcp)
     assert len(told) == len(mix.SITUATIONS)
     assert [one for one in told if not one.good] == [], f"seed {seed}"
