@@ -124,7 +124,7 @@ class Inbound:
         """Settle and push; seconds until the next look is due, None where only a change can bring something."""
         identity = sight.identity(self._world)
         record = identity.record
-        if record is None or not sight.is_own(self._world, record):
+        if record is None or not sight.is_own(self._world.env, record):
             self._told = False
             return None
         instance = intake.arrive(self._bus, identity)

@@ -12,6 +12,7 @@ from agent_ways.base.process import alive
 from agent_ways.base.watch import file_watch, process_end
 from agent_ways.claude import records
 from agent_ways.claude.identity import identify
+from agent_ways.server.sight import is_own
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from agent_ways.base.process import Process, ProcessTable
     from agent_ways.base.watch import FileWatch
-    from agent_ways.claude.records import SessionRecord
     from agent_ways.server.presence import Marker
 
 LOOK_EVERY = 4.0
@@ -57,17 +57,13 @@ class OwnSession:
         except StateError:
             return  # no home directory: nothing resolves, and ways_status says why
         record, claude = identity.record, identity.claude_process
-        if record is None or claude is None or record.is_sdk or self._inside(record):
+        if record is None or claude is None or not is_own(self._env, record):
             return
         if self.claude is None:
             self._follow(claude, records.path(identity.config_dir, record.pid))
         self.session = record.session
         if self._marker is not None:
             self._marker.show(record.session)
-
-    def _inside(self, record: SessionRecord) -> bool:
-        """Whether we were started by the session's own Bash tool or hook, which the client gives its pid."""
-        return self._env.get("CLAUDE_PID") == str(record.pid)
 
     def _follow(self, claude: Process, record_path: str) -> None:
         self.claude = claude

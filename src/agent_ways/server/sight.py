@@ -10,7 +10,7 @@ from agent_ways.server.conduits import View
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from agent_ways.claude.identity import Identity
     from agent_ways.claude.records import SessionRecord
@@ -23,13 +23,13 @@ def identity(world: World) -> Identity:
     return identify(world.env, world.table, world.pid, anchor=world.anchor())
 
 
-def is_own(world: World, record: SessionRecord) -> bool:
+def is_own(env: Mapping[str, str], record: SessionRecord) -> bool:
     """Whether this is that session's own server, which may push, register and be present there.
 
     Not in a session of `-p` or an SDK (ID-5), and not where the session's own Bash tool or a hook started us, which the
     client gives its pid.
     """
-    return not record.is_sdk and world.env.get("CLAUDE_PID") != str(record.pid)
+    return not record.is_sdk and env.get("CLAUDE_PID") != str(record.pid)
 
 
 def view(world: World, record: SessionRecord, config_dir: str) -> View:

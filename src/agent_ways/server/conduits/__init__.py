@@ -2,7 +2,7 @@
 
 Owns what a conduit is. Each one answers three questions: can the session be reached through it now (yes, no, unknown,
 with the reason and the evidence), what came of pushing this, and what proves that something arrived. A third one is
-one more file here and one name in `CONDUITS`. Must not know what is pushed, nor keep what was.
+one more file here and one name in `server/main.py`. Must not know what is pushed, nor keep what was.
 
 A push that was given to a conduit is no delivery: that is proven by the transcript alone (CON-1).
 """
