@@ -75,6 +75,21 @@ def test_where_a_pushing_conduit_may_live_there_is_nothing_to_do(world: World, b
 
 
 @pytest.mark.demand("ATT-14")
+@pytest.mark.parametrize("by", ["flag", "socket"])
+def test_a_conduit_that_is_switched_off_wakes_nobody(world: World, by: str) -> None:
+    world.client(10, A)
+    register_server(world)
+    if by == "flag":
+        world.table.arguments[10] = ("claude", "--dangerously-load-development-channels", "server:agent-ways")
+        text = start(world, DISABLE_TELEMETRY="1")
+    else:
+        with open(os.path.join(world.home, ".claude", "settings.json"), "w", encoding="utf-8") as file:
+            json.dump({"crossSessionInbound": "hold"}, file)
+        text = start(world, CLAUDE_CODE_MESSAGING_SOCKET="/tmp/x.sock")
+    assert "attend run" in text
+
+
+@pytest.mark.demand("ATT-14")
 def test_the_flag_without_a_registered_server_wakes_nobody(world: World) -> None:
     world.client(10, A)
     world.table.arguments[10] = ("claude", "--dangerously-load-development-channels", "server:agent-ways")

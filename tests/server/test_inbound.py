@@ -131,6 +131,10 @@ def test_a_swallowed_push_is_never_seen_and_the_next_conduit_brings_it_once(stor
     assert len(told.client.channel_events) == 2
     down = ledger.read(told.bus, told.instance().key).down  # type: ignore[union-attr]
     assert "channel" in down
+    for tool in ("ways_status", "attend_status"):
+        channel = told.client.call_tool(tool)["structuredContent"]["conduits"]["channel"]
+        assert channel["state"] == "no"
+        assert "two pushes in a row left no trace" in channel["reason"]
 
 
 @pytest.mark.demand("CON-1", "CON-6")
@@ -322,6 +326,9 @@ def test_a_setting_that_holds_messages_is_not_pushed_against(story: Callable[...
     told.settled()
     assert told.state(signal) == "queued"
     assert [shown for shown in told.client.shown if shown.kind == "peer"] == []
+    for tool in ("ways_status", "attend_status"):
+        inbox_socket = told.client.call_tool(tool)["structuredContent"]["conduits"]["inbox_socket"]
+        assert (inbox_socket["state"], inbox_socket["evidence"]) == ("no", settings)
 
 
 def told_identity(told: Story) -> Any:

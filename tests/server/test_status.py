@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent_ways import __version__
-from agent_ways.server.conduits.channel import GATES
+from agent_ways.claude.launch import GATES
 from agent_ways.server.installed import version
 from tests.server.serving import PROBE, SERVER
 from tests.support.fake_client import FLAGGED, FakeClient, Plan

@@ -10,9 +10,10 @@ import os
 
 from agent_ways.attend import ledger, perceiver
 from agent_ways.attend.addresses import ALIVE, DEAD
+from agent_ways.attend.delivery import CHANNEL, SOCKET
 from agent_ways.attend.signals import iso
 from agent_ways.base.errors import StateError
-from agent_ways.claude import records
+from agent_ways.claude import records, settings
 from agent_ways.claude.launch import channel_intent
 
 TYPE_CHECKING = False
@@ -39,8 +40,8 @@ def conduits(bus: Bus, known: Known, instance: Instance | None, record: SessionR
     served = bool(perceiver.servers(bus, known.session))
     loop = perceiver.loop(bus, known.key, known.session) if known.key else None
     return {
-        "channel": _channel(bus, record, served),
-        "inbox_socket": _inbox_socket(record, served),
+        "channel": _down(bus, instance, CHANNEL) or _channel(bus, record, served),
+        "inbox_socket": _down(bus, instance, SOCKET) or _inbox_socket(record, served),
         "loop": _told(YES, "A sensor loop runs.", str(loop))
         if loop
         else _told(NO, "No sensor loop runs: attend run under the Monitor tool starts one."),
@@ -66,6 +67,19 @@ def wakes(found: Conduits) -> bool:
     return any(found[name]["state"] != NO for name in ("channel", "inbox_socket", "loop"))
 
 
+def why_down(bus: Bus, instance: Instance | None, conduit: str) -> str:
+    """Why the server has given a conduit up until restart or `/clear`; empty where it has not."""
+    try:
+        return ledger.read(bus, instance.key).why_down(conduit, instance.client, instance.session) if instance else ""
+    except StateError:
+        return ""
+
+
+def _down(bus: Bus, instance: Instance | None, conduit: str) -> dict[str, str | None] | None:
+    reason = why_down(bus, instance, conduit)
+    return _told(NO, f"Given up until restart or /clear: {reason}.") if reason else None
+
+
 def _channel(bus: Bus, record: SessionRecord, served: bool) -> dict[str, str | None]:
     intent = channel_intent(bus.table.argv(record.pid))
     if intent.state == NO:
@@ -80,6 +94,9 @@ def _inbox_socket(record: SessionRecord, served: bool) -> dict[str, str | None]:
         return _told(NO, "The session record names no inbox socket: the client's messaging is off.")
     if not os.path.exists(record.socket):
         return _told(NO, "The inbox socket that the session record names is not there.", record.socket)
+    told = settings.inbound(settings.files(record.config_dir, record.cwd))
+    if told.keeps_out:
+        return _told(NO, f"crossSessionInbound is {told.policy}: the client would not deliver it.", told.file)
     if not served:
         return _told(NO, "No server of this session runs.", record.socket)
     return _told(

@@ -12,6 +12,8 @@ from agent_ways.attend.addresses import ALIVE, Known
 from agent_ways.attend.delivery import START
 from agent_ways.attend.signals import Signal
 from agent_ways.base.jsontext import NotJSONError, loads
+from agent_ways.claude import settings
+from agent_ways.claude.launch import GATES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +52,9 @@ def _how(bus: Bus, identity: Identity, instance: Instance, unseen: int) -> str:
     known = Known(key=instance.key, session=instance.session, live=ALIVE)
     found = reach.conduits(bus, known, instance, record)
     flagged = found["channel"]["evidence"] is not None and "--channels" not in (found["channel"]["evidence"] or "")
-    socket = bool(bus.env.get("CLAUDE_CODE_MESSAGING_SOCKET"))
+    flagged = flagged and not any(bus.env.get(name) for name in GATES)
+    told = settings.inbound(settings.files(identity.config_dir, record.cwd if record else None))
+    socket = bool(bus.env.get("CLAUDE_CODE_MESSAGING_SOCKET")) and not told.keeps_out
     registered = _registered(identity.config_dir)
     lines = [f"[attend] You are {instance.name} on the message bus of this machine's Claude Code sessions."]
     if registered and (flagged or socket):

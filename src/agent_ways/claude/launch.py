@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 DEVELOPMENT = "--dangerously-load-development-channels"
 APPROVED = "--channels"
+GATES = ("DISABLE_TELEMETRY", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC")
+"""Variables that switch the client's channels off whatever the flag says (2.1.285, 2.1.332)."""
 UNPROVEN = "The launch flag is there: that is the intent, not yet a proof that events arrive."
 
 

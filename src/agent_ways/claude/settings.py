@@ -31,6 +31,11 @@ class Inbound(Value):
         self.policy: Final = policy
         self.file: Final = file
 
+    @property
+    def keeps_out(self) -> bool:
+        """Whether the client shows its model nothing that comes through the inbox socket by itself."""
+        return self.policy in _STRICT
+
 
 def managed_file() -> str:
     """Where an organisation's settings lie on this system."""

@@ -43,14 +43,17 @@ class Mail:
     ids: list[str] = field(default_factory=list)
 
     @classmethod
-    def set_up(cls, lab: Lab, ways_mcp: str, *allow: str, drain: bool = True) -> Mail:
-        """Register the server, put `attend` on PATH, allow its tools and register the hooks, as an install does."""
+    def set_up(cls, lab: Lab, ways_mcp: str, *allow: str, drain: bool = True, **settings: Any) -> Mail:
+        """Register the server, put `attend` on PATH, allow its tools and register the hooks, as an install does.
+
+        `settings` are more of the client's own.
+        """
         attend = command(ways_mcp, "attend")
         os.symlink(attend, os.path.join(lab.home.bin, "attend"))
         hooks = {"SessionStart": hook("attend-session-start.sh")}
         if drain:
             hooks["Stop"] = hook("attend-drain.sh")
-        lab.home.settings("mcp__agent-ways", *allow, hooks=hooks)
+        lab.home.settings("mcp__agent-ways", *allow, hooks=hooks, **settings)
         lab.register(ways_mcp)
         return cls(lab, attend)
 

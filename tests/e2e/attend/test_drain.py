@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.attend.mail import NO_SOCKET, Mail
+from tests.e2e.attend.mail import NO_SOCKET, TOOL, Mail
 from tests.e2e.lab import Lab
 
 if TYPE_CHECKING:
@@ -65,3 +65,17 @@ def test_more_than_one_round_shows_are_shown_in_the_same_turn_each_once(asleep: 
     for signal in many:
         assert mail.wait_seen(signal) == "hook"
     assert [mail.shown(signal) for signal in many] == [1] * 12
+
+
+@pytest.mark.demand("CON-2", "CON-6", "ATT-9")
+@pytest.mark.parametrize("policy", ["hold", "refuse"])
+def test_where_the_clients_own_setting_keeps_messages_out_nothing_is_pushed_against_it(
+    lab: Lab, ways_mcp: str, policy: str
+) -> None:
+    mail = Mail.set_up(lab, ways_mcp, crossSessionInbound=policy)
+    session = lab.start()
+    session.say("SAY:here")
+    signal = mail.send(session, "held?")
+    assert session.call(f"{TOOL}status").value["conduits"]["inbox_socket"]["state"] == "no"
+    assert mail.wait_seen(signal) == "hook"
+    assert mail.shown(signal) == 1

@@ -29,4 +29,5 @@ def test_a_push_that_the_client_swallows_is_never_called_seen_and_the_socket_bri
     assert mail.wait_seen(signal) == "peer"
     assert mail.shown(signal) == 1
     told = session.call(f"{TOOL}status").value["conduits"]
-    assert told["channel"]["state"] != "yes"
+    assert told["channel"]["state"] == "no"
+    assert "two pushes in a row left no trace" in told["channel"]["reason"]

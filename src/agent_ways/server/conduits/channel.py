@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
     from agent_ways.server.conduits import Event, View
 
-GATES = ("DISABLE_TELEMETRY", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC")
-"""Variables that switch the client's channels off whatever the flag says (2.1.285, 2.1.332)."""
-
 
 class Channel:
     """`send` takes the line of one event to the client."""
@@ -31,7 +28,7 @@ class Channel:
     def reach(self, session: View) -> Reach:
         """See `Conduit.reach`."""
         from agent_ways.claude import proof
-        from agent_ways.claude.launch import channel_intent
+        from agent_ways.claude.launch import GATES, channel_intent
 
         if session.record.is_sdk:
             return Reach(NO, "A session of -p or an SDK loads no channel.", f"entrypoint {session.record.entrypoint}")

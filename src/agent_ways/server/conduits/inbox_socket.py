@@ -48,7 +48,7 @@ class InboxSocket:
         if not os.path.exists(record.socket):
             return Reach(NO, "The inbox socket that the session record names is not there.", record.socket)
         told = settings.inbound(settings.files(session.config_dir, record.cwd))
-        if told.policy in (settings.HOLD, settings.REFUSE):
+        if told.keeps_out:
             return Reach(NO, f"crossSessionInbound is {told.policy}: the client would not deliver it.", told.file)
         proven = proof.peer_proof(session.rows(), self._pid)
         if proven is not None:

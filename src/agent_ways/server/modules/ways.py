@@ -15,6 +15,7 @@ from agent_ways.server.tools import Tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from agent_ways.claude.identity import Identity
@@ -127,16 +128,17 @@ class Ways(Module):
             return {"session": session, "conduits": _all_unknown(identity.reason or "")}
         seen = sight.view(world, record, identity.config_dir)
         pushing = {conduit.name: conduit.reach(seen) for conduit in world.conduits}
+        outside = _from_outside(world, identity, pushing)
         conduits = {
             "channel": _told(pushing["channel"]),
             "inbox_socket": _told(pushing["inbox socket"]),
-            **_printing(world, identity),
+            **outside,
         }
         return {"session": session, "conduits": conduits}
 
 
-def _printing(world: World, identity: Identity) -> dict[str, Any]:
-    """The conduits that print what the client then shows, as attend sees them from outside."""
+def _from_outside(world: World, identity: Identity, pushing: Iterable[str]) -> dict[str, Any]:
+    """What attend knows from outside: the conduits that print, and which of the pushing ones were given up."""
     from agent_ways.attend import directory, instances, reach
     from agent_ways.attend.bus import open_bus
 
@@ -146,7 +148,8 @@ def _printing(world: World, identity: Identity) -> dict[str, Any]:
         nobody = Reach(NO, "This session is not on the bus yet.")
         return {"loop": _told(nobody), "drain": _told(nobody)}
     found = reach.conduits(bus, directory.known(bus, instance), instance, identity.record)
-    return {"loop": found["loop"], "drain": found["drain"]}
+    given_up = [name.replace(" ", "_") for name in pushing if reach.why_down(bus, instance, name)]
+    return {name: found[name] for name in ("loop", "drain", *given_up)}
 
 
 def _all_unknown(reason: str) -> dict[str, Any]:
