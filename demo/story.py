@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tests.support.fake_client import FLAGGED, FakeClient, Plan
 
 from demo.narrator import plain_environment
+from demo.talk import talk
 
 if TYPE_CHECKING:
     from demo.narrator import Narrator
@@ -43,6 +44,7 @@ def tell(narrator: Narrator, package: str, folder: str) -> None:
         _proof(narrator, client)
         _clear(narrator, client)
         _end(narrator, client)
+    talk(narrator, package, os.path.join(folder, "talk"))
     narrator.end("Next: `make install`, then open Claude Code and ask it to call ways_status.")
 
 

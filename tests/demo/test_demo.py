@@ -47,6 +47,20 @@ def test_the_story_holds_in_under_twenty_seconds_without_a_home() -> None:
         assert words in done.stdout
 
 
+@pytest.mark.demand("ATT-2", "ATT-5", "CON-2")
+def test_two_sessions_talk_one_dies_and_its_mail_waits_until_it_is_resumed() -> None:
+    told = run().stdout
+    for claim in (
+        "it came through the channel",
+        "it came through the inbox socket",
+        "no live session; kept",
+        "the mail that waited was given to the model",
+        "the session has the name that it had",
+        "it was given that mail once",
+    ):
+        assert claim in told
+
+
 def test_piped_output_is_plain_ascii_whatever_the_locale() -> None:
     done = run(LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0", FORCE_COLOR="1")
     assert done.returncode == 0
