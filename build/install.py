@@ -20,6 +20,7 @@ import sys
 from pathlib import Path
 
 from agent_ways import __version__
+from agent_ways.attend import statusline
 from agent_ways.base.errors import WaysError
 from agent_ways.claude import mcp
 from agent_ways.ways import links, render
@@ -34,10 +35,12 @@ from agent_ways.ways.update.progress import meter
 from agent_ways.ways.world import World, this_world
 from build import ROOT
 from build.environment import Environment, NoEnvironmentError
-from build.launch import LaunchError, interpreter, launcher
+from build.launch import LaunchError, interpreter, launcher, split_launcher
 from build.release import prebuilt
 from build.zipapp import ENTRIES, ZipappError, archive, write
 
+STATUSLINE = "agent_ways.attend.statusline"
+"""In the `attend` archive: what answers `ways statusline`."""
 SMOKE_PATIENCE = 60
 """Seconds that `--version` of a fresh command may take."""
 
@@ -122,10 +125,17 @@ def _make_version(world: World) -> str:
     environment.create()
     environment.install(ROOT / "requirements" / "install.lock")
     environment.install_project()
-    (folder / "ways").symlink_to("venv/bin/ways")
     package = Path(_run([str(environment.python), "-I", "-c", "import agent_ways; print(*agent_ways.__path__)"]))
     (folder / PROJECTED).symlink_to(os.path.relpath(os.path.realpath(package / PROJECTED), os.path.realpath(folder)))
     _write_commands(folder, package.parent)
+    words = split_launcher(
+        interpreter(),
+        str(environment.folder / "bin" / "ways"),
+        statusline.WORDS,
+        str(folder / "attend.pyz"),
+        STATUSLINE,
+    )
+    write(folder / "ways", words)
     trouble = _smoke(folder, COMMANDS)
     if trouble:
         raise BrokenVersionError(trouble)
@@ -204,7 +214,8 @@ def _digest(*, packages: bool) -> str:
     files = [path for path in (ROOT / "src").rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     files += [ROOT / "build" / "zipapp.py", ROOT / "build" / "launch.py"]
     if packages:
-        files += [ROOT / "pyproject.toml", *(ROOT / "requirements").glob("*.lock"), ROOT / "build" / "environment.py"]
+        files += [ROOT / "pyproject.toml", *(ROOT / "requirements").glob("*.lock")]
+        files += [ROOT / "build" / "environment.py", ROOT / "build" / "install.py"]
     digest = hashlib.sha256(f"{interpreter()}\0{sys.version}\0{ROOT if not packages else ''}".encode())
     for path in sorted(files):
         digest.update(f"\0{path.relative_to(ROOT)}\0".encode())

@@ -1,6 +1,6 @@
 """How an installed command starts: which interpreter, by which lines.
 
-Owns the choice of the interpreter and the text of the launcher. The launcher is a few lines of Python beside the
+Owns the choice of the interpreter and the text of the launchers. A launcher is a few lines of Python beside the
 archive and not the archive itself, because Python starts an archive by way of `runpy`, which costs a third of the
 whole start; and it names the archive by its real path, so that a running server keeps its version whatever link
 it was started through.
@@ -57,6 +57,23 @@ def launcher(python: str, archive: str, module: str) -> bytes:
     # !a: a path that is not valid UTF-8 is still valid source
     return (
         f"{head(python)}import sys\n\n"
+        f"sys.path.insert(0, {archive!a})\n\n"
+        f"from {module} import main\n\n"
+        "sys.exit(main())\n"
+    ).encode()
+
+
+def split_launcher(python: str, program: str, words: list[str], archive: str, module: str) -> bytes:
+    """The text of an executable that becomes `program`, but for exactly `words`, which `module.main` answers.
+
+    That is `ways`: it has dependencies and lives in an environment, and one of its command lines is a hot path that
+    needs none of them. Everything else pays for a second start of Python, which nobody feels who waits for `ways`.
+    """
+    return (
+        f"{head(python)}import sys\n\n"
+        f"if sys.argv[1:] != {words!a}:\n"
+        "    import os\n\n"
+        f"    os.execv({program!a}, [{program!a}, *sys.argv[1:]])\n\n"
         f"sys.path.insert(0, {archive!a})\n\n"
         f"from {module} import main\n\n"
         "sys.exit(main())\n"

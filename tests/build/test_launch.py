@@ -98,3 +98,44 @@ def test_the_interpreter_is_never_a_virtual_environments() -> None:
     code = "import sys; print(sys.prefix == sys.base_prefix, sys.version)"
     ran = subprocess.run([found, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == f"True {sys.version}\n"
+
+
+PROGRAM = """#!/bin/sh
+echo "program $$"
+printf '<%s>' "$@"
+exit 5
+"""
+
+
+def split(folder: Path, python: str) -> Path:
+    """A launcher of both kinds: `one word` is answered from the archive, the rest by a shell script."""
+    archive = folder / "my archives" / "ways-mcp.pyz"
+    zipapp.write(archive, zipapp.archive(stand_in(folder / "source"), "ways-mcp"))
+    program = folder / "an environment" / "bin" / "ways"
+    zipapp.write(program, PROGRAM.encode())
+    path = folder / "my archives" / "ways"
+    words = ["one word"]
+    text = launch.split_launcher(python, str(program), words, str(archive), zipapp.ENTRIES["ways-mcp"])
+    zipapp.write(path, text)
+    return path
+
+
+@pytest.mark.parametrize("spaced", [False, True])
+def test_its_own_words_are_answered_by_the_archive_isolated_and_without_site(spaced: bool, tmp_path: Path) -> None:
+    python = linked(tmp_path / "with a space") if spaced else launch.interpreter()
+    path = split(tmp_path, python)
+    ran = subprocess.run([path, "one word"], env={"PATH": "/nowhere"}, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (7, "")
+    assert ran.stdout.endswith(" 1 1 one word\n")
+
+
+@pytest.mark.parametrize("words", [[], ["one", "word"], ["one word", "--help"], ["", "a  b", "'", "*", "\udcff"]])
+def test_every_other_line_becomes_the_program_with_the_same_words_and_process(words: list[str], tmp_path: Path) -> None:
+    path = split(tmp_path, launch.interpreter())
+    with subprocess.Popen([path, *words], stdout=subprocess.PIPE) as running:
+        assert running.stdout
+        said = running.stdout.read()
+    assert running.returncode == 5
+    first, _, rest = said.partition(b"\n")
+    assert first == b"program %d" % running.pid
+    assert rest == b"".join(b"<%s>" % os.fsencode(word) for word in words) or (words == [] and rest == b"<>")
