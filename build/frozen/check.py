@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_ways import __version__
-from agent_ways.ways.layout import COMMANDS, layout_of
+from agent_ways.ways.layout import COMMANDS, PROJECTED, layout_of
+from agent_ways.ways.projection import ACTIVE_HOOKS, HOOKS, SKILLS
 from agent_ways.ways.update.errors import SmokeError
 from agent_ways.ways.update.platforms import GLIBC_FLOOR
 from agent_ways.ways.update.versions import smoke, write_record
@@ -128,22 +129,63 @@ def _seen_by_child(folder: Path, scratch: Path, given: Mapping[str, str]) -> dic
     stub = scratch / "claude"
     stub.write_text(f"#!/bin/sh\nexec env -0 > {scratch}/seen\n")
     stub.chmod(0o755)
-    env = {"HOME": str(scratch), "PATH": f"{scratch}:/usr/bin:/bin", **given}
-    layout = layout_of(env)
-    identifier = f"{__version__}-00000000"
-    made = Path(layout.version(identifier))
-    made.mkdir(parents=True)
-    for name in COMMANDS:
-        (made / name).symlink_to(folder / name)
-    write_record(layout, identifier, {"version": __version__})
-    layout.put_in_force(identifier)
-    words = [layout.command("ways"), "reconcile"]
-    subprocess.run(words, env=env, capture_output=True, timeout=60, check=False)
+    _reconciled(folder, {"HOME": str(scratch), "PATH": f"{scratch}:/usr/bin:/bin", **given})
     try:
         text = (scratch / "seen").read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return None
     return dict(entry.split("=", 1) for entry in text.split("\0") if "=" in entry)
+
+
+def _reconciled(folder: Path, env: Mapping[str, str]) -> str:
+    """Put the folder in force as a version of that home, and run its `ways reconcile`; returns what it said."""
+    layout = layout_of(env)
+    identifier = f"{__version__}-00000000"
+    made = Path(layout.version(identifier))
+    if not made.exists():
+        made.mkdir(parents=True)
+        for name in (*COMMANDS, PROJECTED):
+            (made / name).symlink_to(folder / name)
+        write_record(layout, identifier, {"version": __version__})
+        layout.put_in_force(identifier)
+    ran = subprocess.run(
+        [layout.command("ways"), "reconcile"],
+        env=dict(env),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return ran.stdout + ran.stderr
+
+
+def projects(folder: Path) -> str:
+    """Its skills and hooks are beside it, and the installed `ways reconcile` links them and leaves them there."""
+    with tempfile.TemporaryDirectory() as scratch:
+        home = Path(scratch)
+        config = home / ".claude"
+        config.mkdir()
+        for number in (1, 2):
+            said = _reconciled(folder, {"HOME": scratch, "PATH": "/nowhere"})
+            lost = [name for name in _PROJECTED if not _leads_into(config / name, folder / PROJECTED)]
+            if lost:
+                return f"after reconcile {number}, {', '.join(lost)} does not lead into {folder}: {said}"
+        try:
+            hooks = json.loads((config / "settings.json").read_text(encoding="utf-8"))["hooks"]
+        except (OSError, ValueError, LookupError):
+            hooks = {}
+        for event, (script, _) in ACTIVE_HOOKS.items():
+            if script not in json.dumps(hooks.get(event)) or not os.access(config / HOOKS / script, os.X_OK):
+                return f"the hook of {event} is not offered, or can not be run"
+    return ""
+
+
+_PROJECTED = (HOOKS, *(f"skills/{name}" for name in SKILLS))
+
+
+def _leads_into(link: Path, folder: Path) -> bool:
+    return link.is_symlink() and link.exists() and folder.resolve() in link.resolve().parents
 
 
 def plain(folder: Path) -> str:
@@ -207,6 +249,7 @@ CHECKS: dict[str, Callable[[Path], str]] = {
     "starts": starts,
     "speaks": speaks,
     "children": children,
+    "projects": projects,
     "plain": plain,
     "bare root": bare,
 }

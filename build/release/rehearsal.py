@@ -24,8 +24,10 @@ from typing import TYPE_CHECKING
 
 from tests.release.computer import Signer
 from tests.release.server import ReleaseServer
+from tests.support.fake_claude_cli import FakeClaudeCommand
 
-from agent_ways.ways.layout import COMMANDS
+from agent_ways.ways.layout import COMMANDS, PROJECTED
+from agent_ways.ways.projection import ACTIVE_HOOKS, HOOKS, SKILLS, Source
 from agent_ways.ways.update.names import BUNDLE, Version, archive_name
 from agent_ways.ways.update.platforms import choose, this_machine
 from build import ROOT
@@ -56,6 +58,7 @@ class Rehearsal:
         self.folder, self.server, self.signer = folder, server, signer
         self.origin, self.clone, self.home = folder / "origin.git", folder / "clone", folder / "home"
         self.platform = choose(this_machine()).platform or "none"
+        self.claude = FakeClaudeCommand(folder / "programs")
 
     def run(self, *words: object, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:
         """Run a command; what it printed. Raises `FailedStepError` where it fails."""
@@ -81,10 +84,10 @@ class Rehearsal:
         return self.run(sys.executable, "-E", "-s", "-m", f"build.{name}", *words, env=env)
 
     def person(self) -> dict[str, str]:
-        """The environment of a person who updates: a verifier on PATH, the mirror, our trust root."""
+        """The environment of a person who updates: a stand-in for Claude Code and a verifier, the mirror, our root."""
         return {
             "HOME": str(self.home),
-            "PATH": f"{self.signer.programs}:{os.environ.get('PATH', os.defpath)}",
+            "PATH": f"{self.claude.folder}:{self.signer.programs}:{os.environ.get('PATH', os.defpath)}",
             "AGENT_WAYS_RELEASES": self.server.base,
             "AGENT_WAYS_REPOSITORY": REPOSITORY,
             "AGENT_WAYS_TRUST_CONFIG": self.signer.trust,
@@ -153,17 +156,30 @@ class Rehearsal:
         """Run an installed command as the person."""
         return self.run(self.home / ".local/bin" / name, *words, env=self.person())
 
+    def reconciled(self) -> None:
+        """The version in force lies in the config dir, by its links, and a second run leaves it there."""
+        self.ways_bin("ways", "reconcile")
+        said = self.ways_bin("ways", "reconcile")
+        expect("nothing to do" in said, f"a second reconcile had something to do: {said}")
+        config, version = self.home / ".claude", (self.home / ".local/bin/ways-mcp").resolve().parent
+        for want in Source(str(version), str(version / PROJECTED)).links(str(config)):
+            found, meant = os.path.realpath(want.path), os.path.realpath(want.leads_to)
+            expect(found == meant and os.path.exists(found), f"{want.path} leads to {found}, not {meant}")
+        for name in (HOOKS, *(f"skills/{name}" for name in SKILLS)):
+            expect((config / name).is_dir(), f"{name} is not in {config}")
+        for script, _ in ACTIVE_HOOKS.values():
+            self.run(config / HOOKS / script, env=self.person())
+
     def updated(self, old: Version, new: Version) -> None:
         """There and back, and there again; a dry run before, which changes nothing."""
         expect(f"{new} is there" in self.ways_bin("ways", "update", "--check"), "--check does not tell")
         self.ways_bin("ways", "update", "--dry-run")
         self.in_force(old)
-        self.ways_bin("ways", "update")
-        self.in_force(new)
-        self.ways_bin("ways", "update", "--rollback")
-        self.in_force(old)
-        self.ways_bin("ways", "update")
-        self.in_force(new)
+        self.reconciled()
+        for words, version in ((["update"], new), (["update", "--rollback"], old), (["update"], new)):
+            self.ways_bin("ways", *words)
+            self.in_force(version)
+            self.reconciled()
 
     def checkout(self, version: Version) -> None:
         """`make ways-mcp` in the clone takes the released server."""
@@ -223,7 +239,7 @@ def rehearse(play: Rehearsal) -> None:
                 play.unpacked(folder, version)
         folders.append((version, folder))
     old, new = folders[0][0], folders[1][0]
-    with step(f"ways update from {old} to {new}, back, and there again"):
+    with step(f"ways update from {old} to {new}, back, and there again, each with its skills and hooks"):
         play.updated(old, new)
     with step("make ways-mcp takes the released server"):
         play.checkout(new)

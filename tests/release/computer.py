@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from build.release import archive
 
 from agent_ways.base.process import process_table
-from agent_ways.ways.layout import COMMANDS, Layout, layout_of
+from agent_ways.ways.layout import COMMANDS, PROJECTED, Layout, layout_of
 from agent_ways.ways.update import sums, update, versions
 from agent_ways.ways.update.bundles import Identity
 from agent_ways.ways.update.fetch import Edges
@@ -42,6 +42,8 @@ def commands(folder: Path, version: str, *, says: str = "") -> Path:
         path = folder / name
         path.write_text(f"#!/bin/sh\n{says or f'echo {name} {version}'}\n")
         path.chmod(0o755)
+    (folder / PROJECTED / "skills" / "attend").mkdir(parents=True)
+    (folder / PROJECTED / "skills" / "attend" / "SKILL.md").write_text(f"Of {version}.\n")
     (folder / "_internal").mkdir()
     (folder / "_internal" / "library").write_bytes(os.urandom(150_000))
     return folder

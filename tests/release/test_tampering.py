@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import shutil
 import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from build.release import archive
 
 from agent_ways.ways.update import sums
 from agent_ways.ways.update.errors import (
@@ -34,9 +36,10 @@ from agent_ways.ways.update.errors import (
 )
 from agent_ways.ways.update.fetch import Edges
 from agent_ways.ways.update.names import SUMS
+from agent_ways.ways.update.payload import About
 from agent_ways.ways.update.platforms import Machine
 from agent_ways.ways.update.web import Web
-from tests.release.computer import PLATFORM, Computer, Signer, asset_name, assets, packed
+from tests.release.computer import PLATFORM, Computer, Signer, asset_name, assets, commands, packed
 from tests.release.server import Answer, ReleaseServer
 
 if TYPE_CHECKING:
@@ -127,6 +130,14 @@ def branch(table: Table) -> None:
 def workflow(table: Table) -> None:
     other = "https://github.com/someone/agent-ways/.github/workflows/ci.yml@refs/tags/ways-mcp-v1.1.0"
     table.put(BUNDLE, table.signer.sign(table.data, "1.1.0", identity=other))
+
+
+def without_projected(table: Table) -> None:
+    files = commands(table.folder / "bare", "1.1.0")
+    shutil.rmtree(files / "projected")
+    archive.write(files, About("1.1.0", PLATFORM), table.folder / "bare.tar.gz")
+    data = (table.folder / "bare.tar.gz").read_bytes()
+    table.replace(data, table.signer.sign(data, "1.1.0"))
 
 
 def own_root(table: Table) -> None:
@@ -231,6 +242,7 @@ ROWS: dict[str, tuple[Callable[[Table], object], type[ReleaseError], str]] = {
     ),
     "no release yet": (lambda t: t.server.releases.clear(), NoReleaseError, "no release yet"),
     "does not run here": (lambda t: broken(t, "exit 3"), SmokeError, "exit code 3"),
+    "without skills and hooks": (without_projected, SmokeError, "does not bring its skills and hooks"),
     "tells another version": (lambda t: broken(t, "echo ways 1.0.9"), SmokeError, "ways 1.0.9"),
 }
 

@@ -345,7 +345,7 @@ def test_without_a_prebuilt_the_released_sources_are_built_proven_the_same_way(
 
     installed.update(machine=Machine("Linux", "riscv64", "glibc", (2, 39)), more={"build": build})
     assert fine(installed) == "1.2.0"
-    assert seen == [["_internal", "attend", "release.json", "ways", "ways-mcp"]]
+    assert seen == [["_internal", "attend", "projected", "release.json", "ways", "ways-mcp"]]
     record = versions.record_of(installed.layout, "1.2.0-abcdef01")
     assert (record["proof"], record["checkout"]) == ({"how": "checksums"}, str(known.parent))
     assert asset_name("1.2.0", "source") in server.releases["1.2.0"]

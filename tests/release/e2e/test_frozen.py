@@ -62,6 +62,15 @@ def test_each_promise_of_the_frozen_form_holds(name: str, suite: Path) -> None:
     assert check.CHECKS[name](suite) == ""
 
 
+@pytest.mark.demand("LIFE-8")
+def test_a_folder_without_its_skills_and_hooks_does_not_pass(suite: Path, tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    shutil.copytree(suite, bare, symlinks=True)
+    shutil.rmtree(bare / "projected")
+    assert "skills/attend" in check.projects(bare)
+    assert "skills and hooks" in check.starts(bare)
+
+
 def test_a_folder_that_asks_for_too_new_a_glibc_does_not_pass() -> None:
     found = {"a.so": {"versions": ["GLIBC_2.4", "GLIBC_2.34"]}, "b.so": {"versions": ["GLIBC_PRIVATE", "ZLIB_1.2"]}}
     assert check.too_new(found, (2, 33)) == ["a.so needs glibc 2.34"]

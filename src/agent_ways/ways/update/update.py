@@ -165,6 +165,9 @@ def _in_force(world: World, here: Here, identifier: str, proof: dict[str, object
         lines.append(Line(Status.DONE, "pruned", name))
     if flipped:
         lines.append(Line(Status.NOTE, "sessions", "those that are open keep their server", "ways status"))
+        lines.append(
+            Line(Status.NOTE, "config dirs", "what is new for them is put there by reconcile", "ways reconcile")
+        )
     version = parse_version(version_of(identifier) or "")
     return Report("update", tuple(lines), data={**_data(version, now), "id": identifier, "proof": proof or None})
 

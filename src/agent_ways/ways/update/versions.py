@@ -16,7 +16,7 @@ from agent_ways.base.errors import DamagedRecordError
 from agent_ways.base.jsontext import dumps
 from agent_ways.base.records import read_record, remove, sync_dir, write_bytes
 from agent_ways.ways import links
-from agent_ways.ways.layout import COMMANDS, COMPLETE
+from agent_ways.ways.layout import COMMANDS, COMPLETE, PROJECTED
 from agent_ways.ways.ledger import Ledger
 from agent_ways.ways.update.errors import NothingToRollBackError, SmokeError
 
@@ -47,7 +47,12 @@ def write_record(layout: Layout, identifier: str, record: Mapping[str, Any]) -> 
 
 
 def smoke(folder: str, version: str, env: Mapping[str, str]) -> None:
-    """Raise `SmokeError` unless each command in `folder` starts and tells that version."""
+    """Raise `SmokeError` unless each command in `folder` starts and tells that version, and what they project is there.
+
+    A version without its skills and hooks would run, and the next reconcile would take them out of every config dir.
+    """
+    if not os.path.isdir(os.path.join(folder, PROJECTED)):
+        raise SmokeError("the new version does not bring its skills and hooks", _SMOKE)
     clean = {name: env[name] for name in _KEPT if name in env}
     for name in COMMANDS:
         path = os.path.join(folder, name)
