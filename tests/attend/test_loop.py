@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_ways.attend import headers, ids, layout, loop, trays
+from agent_ways.attend import headers, ids, intake, layout, ledger, loop, trays
+from agent_ways.attend.guard import PACED
 from agent_ways.attend.sensors.keepwarm import Keepwarm
 from agent_ways.attend.sensors.messages import LONGEST, MOST_LINES, NAMED_PER_LINE, Messages, compose
 from agent_ways.keepalive import store
@@ -36,6 +37,10 @@ RUN = (*ATTEND, "run")
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[FakeClient]:
     with FakeClient(tmp_path, Plan()) as made_client:
+        made_client.type("hello")
+        made_client.wait_status("idle")
+        row = {"type": "permission-mode", "permissionMode": "default", "sessionId": made_client.session_id}
+        made_client.append_transcript(row)
         yield made_client
 
 
@@ -151,6 +156,7 @@ def test_no_line_is_longer_than_monitor_turns_or_says_of_a_signal_what_is_not_so
 @pytest.mark.demand("ATT-8")
 def test_at_rest_the_loop_asks_for_no_time_and_with_something_under_way_for_little(world: World) -> None:
     me = world.session(10, A)
+    world.asks(A)
     sensor = Messages(world.bus)
     assert sensor.look(me).after is None
     world.send(None, "x", A)
@@ -170,6 +176,66 @@ def test_a_setting_keeps_mail_from_waking_anybody(world: World) -> None:
         file.write('[attend]\nwake = "never"\n')
     world.send(None, "x", A)
     assert Messages(world.bus).look(me).lines == ()
+
+
+@pytest.mark.demand("CON-4", "ATT-8")
+@pytest.mark.parametrize("mode", ["bypassPermissions", "some new mode", None])
+def test_in_a_mode_that_asks_nobody_the_loop_only_rings_the_doorbell(world: World, mode: str | None) -> None:
+    me = world.session(10, A)
+    if mode is not None:
+        world.asks(A, mode)
+    sent = world.send(None, "rm -rf everything", A).signal.id
+    [line] = Messages(world.bus).look(me).lines
+    assert "rm -rf" not in line
+    assert headers.read_back(line) == (frozenset(), frozenset({sent}))
+    world.write(A, rows.notification(line, NOON))
+    assert Messages(world.bus).look(me).lines == ()
+    assert ledger.read(world.bus, me.key).state(sent) == "announced"
+
+
+@pytest.mark.demand("CON-4", "ATT-8")
+def test_where_the_mode_that_asks_nobody_is_in_reach_the_loop_only_rings_whatever_the_transcript_says(
+    world: World,
+) -> None:
+    world.table.add(10, argv=("claude", "--allow-dangerously-skip-permissions"))
+    me = world.session(10, A)
+    world.asks(A)
+    world.send(None, "rm -rf everything", A)
+    [line] = Messages(world.bus).look(me).lines
+    assert "rm -rf" not in line
+
+
+@pytest.mark.demand("CON-4", "ATT-8")
+def test_the_loop_paces_a_session_that_answers_whatever_comes_and_says_why(world: World) -> None:
+    me, other = world.session(10, A), world.session(20, B)
+    world.asks(A)
+    sensor = Messages(world.bus)
+    for number in range(PACED):
+        world.send(other, f"and you? {number}", A)
+        found = sensor.look(me)
+        shown = [line for line in found.lines if headers.read_back(line)[0]]
+        assert len(shown) == 1
+        assert any("at most once a minute" in line for line in found.lines) == (number == PACED - 1)
+        world.write(A, rows.notification(shown[0], NOON))
+    world.send(other, "and you again?", A)
+    waits = sensor.look(me)
+    assert waits.lines == ()
+    assert waits.after is not None
+    assert 0 < waits.after <= 60
+    world.clock.advance(60)
+    assert any("and you again?" in line for line in sensor.look(me).lines)
+
+
+@pytest.mark.demand("ATT-2", "CON-3")
+def test_a_note_to_self_that_lies_in_the_tray_starts_no_turn(world: World) -> None:
+    me = world.session(10, A)
+    world.asks(A)
+    world.send(me, "for later", "self")
+    intake.take_self(world.bus, me)
+    assert Messages(world.bus).look(me).lines == ()
+    world.send(None, "for now", A)
+    [line] = Messages(world.bus).look(me).lines
+    assert "for now" in line
 
 
 @pytest.mark.demand("ATT-8")

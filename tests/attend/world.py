@@ -63,7 +63,7 @@ class World:
 
     def client(self, pid: int, session: str, cwd: str = WEB, **more: Any) -> None:
         """A live client of that session; called again for a pid it is `/clear` or `/resume`."""
-        process = self.table.look(pid) or self.table.add(pid)
+        process = self.table.look(pid) or self.table.add(pid, argv=("claude",))
         record = {
             "pid": pid,
             "sessionId": session,
@@ -131,6 +131,10 @@ class World:
         os.makedirs(folder, exist_ok=True)
         with open(os.path.join(folder, f"{session}.jsonl"), "ab") as file:
             file.write(lines(rows))
+
+    def asks(self, session: str, mode: str = "default") -> None:
+        """The session's transcript says in which permission mode it runs."""
+        self.write(session, {"type": "permission-mode", "permissionMode": mode, "sessionId": session})
 
     def tree(self, *, but: tuple[str, ...] = ("clock",)) -> dict[str, bytes | None]:
         """Every path below the bus and its content (None for a folder), for comparing before and after."""

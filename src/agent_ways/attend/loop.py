@@ -16,6 +16,7 @@ from agent_ways.attend import intake, layout, perceiver
 from agent_ways.attend.bus import open_bus
 from agent_ways.attend.role import role
 from agent_ways.attend.sensors import SENSORS
+from agent_ways.attend.sensors.found import sooner
 from agent_ways.base.errors import LockHeldError, RefusedError, WaysError
 from agent_ways.base.process import alive, process_table
 from agent_ways.base.watch import file_watch, process_end
@@ -137,12 +138,12 @@ class Loop:
                 found = sensor.look(self._instance)
             except (WaysError, OSError) as error:
                 self._say(f"attend run: sensor {sensor.name}: {error}")
-                due = _sooner(due, WITHOUT_WATCH)
+                due = sooner(due, WITHOUT_WATCH)
                 continue
             for line in found.lines:
                 sys.stdout.write(cut(line) + "\n")
             sys.stdout.flush()
-            due = _sooner(due, found.after)
+            due = sooner(due, found.after)
         return due
 
     def _wait(self, seconds: float | None) -> None:
@@ -164,10 +165,6 @@ def cut(line: str) -> str:
     """One line of at most `LONGEST_LINE` characters."""
     flat = " ".join(line.split("\n"))
     return flat if len(flat) <= LONGEST_LINE else flat[: LONGEST_LINE - 1] + "…"
-
-
-def _sooner(one: float | None, other: float | None) -> float | None:
-    return other if one is None else one if other is None else min(one, other)
 
 
 def _leave(number: int, frame: object) -> None:

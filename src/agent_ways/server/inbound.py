@@ -3,7 +3,7 @@
 Owns when the server looks, and what it does then: settle what is under way by the transcript's proof, and push what may
 start a turn. Between two looks it keeps only what it watches: claims, proofs and conduits that are down are in the
 session's ledger, so another server, the loop or the drain goes on where this one stops. Must not know how a conduit
-works, nor word a signal (`doorbell.py`, `attend/headers.py`).
+works, nor word a signal (`doorbell.py`, `attend/headers.py`), nor which mail may wake (`attend/waking.py`).
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from __future__ import annotations
 import os
 
 from agent_ways.attend import bus as buses
-from agent_ways.attend import disk, evidence, intake, layout, ledger, perceiver, quiet, role, rooms, signals, trays
+from agent_ways.attend import disk, evidence, intake, layout, ledger, perceiver, quiet, role, signals, trays, waking
 from agent_ways.attend.delivery import QUEUED
-from agent_ways.attend.signals import SESSION, Signal
+from agent_ways.attend.signals import Signal
+from agent_ways.attend.standing import may_show
 from agent_ways.base import config, paths
 from agent_ways.base.errors import LockHeldError, WaysError
 from agent_ways.base.watch import file_watch, process_end
-from agent_ways.claude import idle, permission, prompts, records, settings, transcript
-from agent_ways.server import doorbell, guard, sight
+from agent_ways.claude import idle, records, transcript
+from agent_ways.server import doorbell, sight
 from agent_ways.server.conduits import NO, YES
 
 TYPE_CHECKING = False
@@ -47,10 +48,6 @@ WITHOUT_WATCH = 1.0
 """Seconds between two looks where the system can not tell of changes."""
 AFTER_TROUBLE = 5.0
 """Seconds until the next look after our own files could not be read or written."""
-TAIL = 1 << 20
-"""Bytes of the transcript that idleness, mode and the operator's last prompt are read from."""
-REMEMBERED = 64
-"""Newest signals of a session that the loop guard counts over."""
 
 
 class Inbound:
@@ -157,7 +154,7 @@ class Inbound:
 
     def _perceive(self, instance: Instance, session: View) -> float | None:
         path = transcript.find(session.config_dir, instance.session)
-        rows = transcript.tail(path, TAIL) if path else None
+        rows = transcript.tail(path, waking.TAIL) if path else None
         verdict = idle.idle(session.record, rows)
         idle_for = _since_status(session.record, self._world.wall()) if verdict else None
         manager = ledger.open_ledger(self._bus, instance.key)
@@ -202,27 +199,24 @@ class Inbound:
         """Push what may start a turn; seconds until mail that waits for its moment may, None where none does."""
         told = self._config.now()
         offered = [slip for slip in look.waiting if look.opened.offers(slip)]
-        waking = [slip for slip in offered if slip.why in (trays.DIRECT, trays.CHANNEL)]
-        if not waking or told.attend_wake == "never" or quiet.is_quiet(self._bus, look.instance):
+        if not waking.wakes(offered) or told.attend_wake == "never" or quiet.is_quiet(self._bus, look.instance):
             return None
         if self._world.monotonic() - self._pushed_at < BURST:
             return BURST
         conduit = self._choose(look, told.conduits)
         if conduit is None:
             return None
-        allowed, notes, later = self._guarded(look, waking)
-        if not allowed:
-            return later
-        riding = [slip for slip in offered if slip.why == trays.OPEN]
-        chosen = sorted([*allowed, *riding], key=lambda slip: slip.id)
+        since = waking.operator_ms(look.instance, look.session.record, look.rows)
+        chosen = waking.choose(self._bus, look.opened, look.instance, look.waiting, since)
+        if not chosen.slips:
+            return chosen.later
+        now = chosen.slips[: doorbell.MOST]
         offset = evidence.transcript_end(look.instance)
-        taken = ledger.claim(
-            self._bus, look.opened, look.instance, chosen[: doorbell.MOST], conduit=conduit.name, offset=offset
-        )
+        taken = ledger.claim(self._bus, look.opened, look.instance, now, conduit=conduit.name, offset=offset)
         look.manager.save()
         self._pushed_at = self._world.monotonic()
-        self._give(look, conduit, taken, notes)
-        return BURST if len(chosen) > len(taken) else later
+        self._give(look, conduit, taken, chosen.notes)
+        return BURST if len(chosen.slips) > len(taken) else chosen.later
 
     def _choose(self, look: _Look, allowed: Iterable[str]) -> Conduit | None:
         """The first conduit that is proven to reach the session, else the first that may."""
@@ -244,7 +238,8 @@ class Inbound:
         found = [signal for slip in slips if isinstance(signal := signals.read(self._bus, slip.id), Signal)]
         if not found:
             return
-        reason = conduit.push(look.session, doorbell.event(found, whole=self._asks(look), notes=notes))
+        whole = may_show(look.instance, look.session.record, look.rows, look.session.argv)
+        reason = conduit.push(look.session, doorbell.event(found, whole=whole, notes=notes))
         if reason is None:
             return
         client = look.instance.client
@@ -255,68 +250,6 @@ class Inbound:
         }
         for slip in slips:
             look.opened.claims[slip.id] = look.opened.claims[slip.id].but(state=QUEUED)
-
-    def _asks(self, look: _Look) -> bool:
-        """Whether the session is known to ask before it acts; `/clear` keeps the mode and begins a new transcript."""
-        session = look.session
-        if permission.may_bypass(session.argv, settings.files(session.config_dir, session.record.cwd)):
-            return False
-        if permission.mode(look.rows) is not None:
-            return permission.asks(look.rows)
-        before = look.instance.sessions[-2:-1]
-        path = transcript.find(look.session.config_dir, before[0]) if before else None
-        started = look.session.record.started_at
-        if path is None or started is None:
-            return False
-        rows = transcript.tail(path, TAIL)
-        newest = max((row.at for row in rows if row.at is not None), default=0)
-        return newest >= started and permission.asks(rows)
-
-    def _guarded(self, look: _Look, waking: Sequence[Slip]) -> tuple[list[Slip], list[str], float | None]:
-        """What the loop guard lets wake the session, what it says of that, and when to look again for the rest."""
-        since = self._operator_ms(look) or 0
-        waiting = {slip.id for slip in look.waiting}
-        before = guard.counts(
-            signal.sender.session
-            for signal in self._history(look.instance)
-            if signal.id not in waiting and signal.sender.session and signal.at > since
-        )
-        paced = look.opened.more.setdefault("woke", {})
-        now = self._bus.now_ms()
-        allowed, notes, later = [], [], None
-        for slip in waking:
-            signal = signals.read(self._bus, slip.id)
-            if not isinstance(signal, Signal):
-                continue
-            peer = signal.sender.session if signal.sender.kind == SESSION else None
-            count = before.get(peer, 0) if peer else 0
-            verdict = guard.verdict(count, paced.get(peer), now) if peer else guard.NOW
-            if verdict == guard.LATER:
-                later = guard.PACE / 1000
-            if verdict != guard.NOW:
-                continue
-            allowed.append(slip)
-            if peer:
-                paced[peer] = now
-                before[peer] = count + 1
-                if said := guard.note(signal.sender.name, count):
-                    notes.append(said)
-        return allowed, notes[-1:], later
-
-    def _operator_ms(self, look: _Look) -> int | None:
-        typed = prompts.history_ms(look.session.config_dir, look.instance.session)
-        return prompts.last_prompt_ms(typed, look.rows) or look.session.record.started_at
-
-    def _history(self, instance: Instance) -> list[Signal]:
-        """The newest signals that were addressed to this session."""
-        found = []
-        for count, signal_id in enumerate(rooms.newest_first(self._bus, layout.room_of_tray(instance.session))):
-            if count >= REMEMBERED:
-                break
-            signal = signals.read(self._bus, signal_id)
-            if isinstance(signal, Signal):
-                found.append(signal)
-        return found
 
 
 class _Look:

@@ -17,3 +17,8 @@ class Found(Value):
     def __init__(self, lines: tuple[str, ...] = (), after: float | None = None) -> None:
         self.lines: Final = lines
         self.after: Final = after
+
+
+def sooner(one: float | None, other: float | None) -> float | None:
+    """The earlier of two times to look again; None is never."""
+    return other if one is None else one if other is None else min(one, other)

@@ -1,20 +1,22 @@
 """The sensor `messages`: mail that waits for the session.
 
-Owns which of it is worth a turn and how it stands on a line. Claims before it answers; the transcript's proof marks it
-later. Mail to the session and to its channels is worth a turn; talk in the open room rides along (CON-3). Must not know
-how lines reach the session.
+Owns how mail that is worth a turn stands on a line. Claims before it answers; the transcript's proof marks it later.
+Which mail is worth one, and whether its text may stand there, are the rules that the server goes by (`waking.py`,
+`standing.py`). Must not know how lines reach the session.
 """
 
 from __future__ import annotations
 
 import os
 
-from agent_ways.attend import delivery, evidence, headers, ledger, signals, trays
+from agent_ways.attend import delivery, evidence, headers, ledger, signals, trays, waking
 from agent_ways.attend.delivery import LOOP
 from agent_ways.attend.quiet import is_quiet
-from agent_ways.attend.sensors.found import Found
+from agent_ways.attend.sensors.found import Found, sooner
 from agent_ways.attend.signals import Signal
+from agent_ways.attend.standing import may_show
 from agent_ways.base import config, paths
+from agent_ways.claude import records, transcript
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from agent_ways.attend.bus import Bus
     from agent_ways.attend.instances import Instance
     from agent_ways.attend.ledger import Ledger
+    from agent_ways.attend.trays import Slip
+    from agent_ways.attend.waking import Waking
 
 LONGEST = 400
 """Characters of a line (ATT-8)."""
@@ -54,29 +58,44 @@ class Messages:
         with ledger.open_ledger(bus, instance.key) as opened:
             slips = ledger.settled(bus, opened, trays.waiting(bus.root, instance.session))
             settled = evidence.settle(bus, opened, instance, slips)
-            offered = [slip for slip in slips if slip.id not in settled.seen and opened.offers(slip)]
-            wakes = any(slip.why != trays.OPEN for slip in offered)
-            if not wakes or self._config.now().attend_wake == NEVER:
+            slips = [slip for slip in slips if slip.id not in settled.seen]
+            offered = [slip for slip in slips if opened.offers(slip)]
+            if not waking.wakes(offered) or self._config.now().attend_wake == NEVER:
                 return Found(after=_next_look(bus, opened))
             if is_quiet(bus, instance):
                 return Found(after=QUIET_LOOK)
-            read = [found for slip in offered if isinstance(found := signals.read(bus, slip.id), Signal)]
-            lines, shown = compose(read)
-            taken = [slip for slip in offered if slip.id in shown]
+            chosen, whole_text = self._choose(opened, instance, slips)
+            read = [found for slip in chosen.slips if isinstance(found := signals.read(bus, slip.id), Signal)]
+            lines, shown = compose(read, whole_text=whole_text, notes=chosen.notes)
+            taken = [slip for slip in chosen.slips if slip.id in shown]
             ledger.claim(bus, opened, instance, taken, conduit=LOOP, offset=evidence.transcript_end(instance))
-        return Found(lines, SOON)
+            return Found(lines, sooner(_next_look(bus, opened), chosen.later))
+
+    def _choose(self, opened: Ledger, instance: Instance, slips: Sequence[Slip]) -> tuple[Waking, bool]:
+        """What may start a turn now, and whether its text may stand in it."""
+        bus, client = self._bus, instance.client
+        record = records.read(instance.config_dir, client.pid, bus.table) if client else None
+        path = transcript.find(instance.config_dir, instance.session)
+        rows = transcript.tail(path, waking.TAIL) if path else ()
+        chosen = waking.choose(bus, opened, instance, slips, waking.operator_ms(instance, record, rows))
+        return chosen, may_show(instance, record, rows, bus.table.argv(record.pid) if record else None)
 
 
-def compose(waiting: Sequence[Signal]) -> tuple[tuple[str, ...], frozenset[str]]:
-    """The lines for what waits, and the ids that they show or name. Pure."""
+def compose(
+    waiting: Sequence[Signal], *, whole_text: bool = True, notes: Sequence[str] = ()
+) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The lines for what waits, and the ids that they show or name; `notes` are lines of their own. Pure.
+
+    `whole_text` says that a signal's text may stand on a line (CON-4).
+    """
     if not waiting:
         return (), frozenset()
-    if len(waiting) <= MOST_WHOLE:
+    if whole_text and len(waiting) <= MOST_WHOLE:
         lines = [whole(signal) or _named([signal]) for signal in waiting]
-        return tuple(lines), frozenset(signal.id for signal in waiting)
+        return (*lines, *notes), frozenset(signal.id for signal in waiting)
     taken = waiting[: MOST_LINES * NAMED_PER_LINE]
     parts = [taken[at : at + NAMED_PER_LINE] for at in range(0, len(taken), NAMED_PER_LINE)]
-    return tuple(_named(part) for part in parts), frozenset(signal.id for signal in taken)
+    return (*(_named(part) for part in parts), *notes), frozenset(signal.id for signal in taken)
 
 
 def whole(signal: Signal) -> str:

@@ -1,4 +1,4 @@
-"""The loop guard's rule, and the words of an event."""
+"""The words of one pushed event about mail."""
 
 from __future__ import annotations
 
@@ -9,38 +9,11 @@ from hypothesis import strategies as st
 from agent_ways.attend import headers
 from agent_ways.attend.signals import Sender, Signal
 from agent_ways.server.doorbell import MOST, ROOM, SHORT, divide, event
-from agent_ways.server.guard import HELD, LATER, NEVER, NOW, PACE, PACED, counts, note, verdict
 
 
 def signal(number: int, body: str = "x", name: str = "Fern-alpha") -> Signal:
     sender = Sender(kind="session", session="s", name=name, host="h")
     return Signal(id=f"01k1gpd2x{number:03d}-28xbm8sc", at=0, sender=sender, to=("t",), room="r", body=body)
-
-
-@pytest.mark.demand("CON-4")
-@pytest.mark.parametrize(
-    ("count", "last", "now", "wanted"),
-    [
-        (0, None, 0, NOW),
-        (PACED - 1, 0, 1, NOW),
-        (PACED, None, 0, NOW),
-        (PACED, 0, PACE - 1, LATER),
-        (PACED, 0, PACE, NOW),
-        (HELD - 1, 0, PACE, NOW),
-        (HELD, 0, 10 * PACE, NEVER),
-        (HELD, None, 0, NEVER),
-    ],
-)
-def test_ten_are_free_then_one_a_minute_then_none(count: int, last: int | None, now: int, wanted: str) -> None:
-    assert verdict(count, last, now) == wanted
-
-
-@pytest.mark.demand("CON-4")
-def test_it_is_said_with_the_last_message_that_comes_at_once_and_from_then_on() -> None:
-    assert note("Fern-alpha", PACED - 2) == ""
-    assert "10 messages from Fern-alpha" in note("Fern-alpha", PACED - 1)
-    assert "11 messages from Fern-alpha" in note("Fern-alpha", PACED)
-    assert counts(["a", "b", "a"]) == {"a": 2, "b": 1}
 
 
 @pytest.mark.demand("CON-4")

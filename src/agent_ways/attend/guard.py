@@ -1,13 +1,10 @@
 """The loop guard: two sessions that answer each other can not go on for a night (CON-4).
 
-Owns the rule and its words. Pure. Must not know how exchanges are counted.
+Owns the rule and its words. Pure. Must not know how messages are counted (`waking.py`), nor which conduit asks: server
+and sensor loop go by the same rule.
 """
 
 from __future__ import annotations
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 PACED, HELD = 10, 30
 """Messages of one session since the operator last typed: from the first on one a minute may wake, then none."""
@@ -34,11 +31,3 @@ def note(name: str, count: int) -> str:
         f"agent-ways: {count + 1} messages from {name} since your user last typed. Further ones wake this session "
         f"at most once a minute, and none after {HELD}: they wait until your user types."
     )
-
-
-def counts(senders: Iterable[str]) -> dict[str, int]:
-    """How many messages each session has sent."""
-    found: dict[str, int] = {}
-    for sender in senders:
-        found[sender] = found.get(sender, 0) + 1
-    return found

@@ -1,0 +1,135 @@
+"""Which of the mail that waits may start a turn now: one rule for the server's conduits and for the sensor loop.
+
+Owns that choice: addressed mail and that of joined channels wakes, talk in the open room rides along (CON-3), and the
+loop guard paces two sessions that answer each other (CON-4), whichever way their mail takes. Counts over the histories
+on disk, so who perceives may change at any moment. Must not know conduits, nor how anything is shown.
+"""
+
+from __future__ import annotations
+
+from agent_ways.attend import guard, headers, layout, rooms, signals, trays
+from agent_ways.attend.signals import SESSION, Signal
+from agent_ways.base.values import Value
+from agent_ways.claude import prompts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Final
+
+    from agent_ways.attend.bus import Bus
+    from agent_ways.attend.instances import Instance
+    from agent_ways.attend.ledger import Ledger
+    from agent_ways.attend.trays import Slip
+    from agent_ways.claude.records import SessionRecord
+    from agent_ways.claude.transcript import Row
+
+REMEMBERED = 512
+"""Newest signals that are read for the guard's count, at most: reading ends where its senders have sent their limit."""
+TAIL = 1 << 20
+"""Bytes of the transcript that the mode and the operator's last prompt are read from."""
+_WOKE = "woke"
+"""Where a ledger keeps when each session's mail last woke this one, ms since 1970."""
+
+
+class Waking(Value):
+    """What may start a turn: its slips, oldest first; sentences for the woken session; seconds until more may."""
+
+    __slots__ = ("later", "notes", "slips")
+
+    def __init__(self, slips: tuple[Slip, ...], notes: tuple[str, ...] = (), later: float | None = None) -> None:
+        self.slips: Final = slips
+        self.notes: Final = notes
+        self.later: Final = later
+
+
+def wakes(slips: Iterable[Slip]) -> bool:
+    """Whether something there could start a turn at all."""
+    return any(slip.why in (trays.DIRECT, trays.CHANNEL) for slip in slips)
+
+
+def choose(bus: Bus, opened: Ledger, instance: Instance, waiting: Sequence[Slip], since: int | None) -> Waking:
+    """What of `waiting` may start a turn, and what rides along. Notes in the open ledger whom it let through.
+
+    `since` is when the operator last typed, ms since 1970 (`operator_ms`).
+    """
+    read = [(slip, signals.read(bus, slip.id)) for slip in waiting if opened.offers(slip)]
+    there = [(slip, found) for slip, found in read if isinstance(found, Signal)]
+    mail = [signal for slip, signal in there if wakes((slip,))]
+    peers = {peer for signal in mail if (peer := _peer(signal))}
+    counts = _counts(bus, instance, peers, but={slip.id for slip in waiting}, since=since or 0)
+    now = bus.now_ms()
+    last = _just_woken(opened.more.get(_WOKE), now)
+    allowed: set[str] = set()
+    notes: list[str] = []
+    later: float | None = None
+    for signal in mail:
+        peer = _peer(signal)
+        if peer:
+            verdict = guard.verdict(counts[peer], last.get(peer), now)
+            if verdict == guard.LATER:
+                due = (guard.PACE - now + last[peer]) / 1000
+                later = due if later is None else min(later, due)
+            if verdict != guard.NOW:
+                continue
+            if said := guard.note(headers.one_line(signal.sender.name), counts[peer]):
+                notes.append(said)
+            last[peer] = now
+            counts[peer] += 1
+        allowed.add(signal.id)
+    opened.more.pop(_WOKE, None)
+    if last:
+        opened.more[_WOKE] = last
+    if not allowed:
+        return Waking((), (), later)
+    chosen = tuple(slip for slip, signal in there if signal.id in allowed or slip.why == trays.OPEN)
+    return Waking(chosen, tuple(notes[-1:]), later)
+
+
+def operator_ms(instance: Instance, record: SessionRecord | None, rows: Iterable[Row]) -> int | None:
+    """When the operator last did something in the session; its client's start where that is not known."""
+    typed = prompts.last_prompt_ms(prompts.history_ms(instance.config_dir, instance.session), rows)
+    return typed or (record.started_at if record else None)
+
+
+def _counts(bus: Bus, instance: Instance, peers: set[str], *, but: set[str], since: int) -> dict[str, int]:
+    """How many messages each of `peers` has sent here since then, up to where they are held; `but` not counted."""
+    found = dict.fromkeys(peers, 0)
+    if not peers:
+        return found
+    for signal_id in _newest(bus, instance, but):
+        signal = signals.read(bus, signal_id)
+        if not isinstance(signal, Signal) or signal.at <= since:
+            continue
+        peer = _peer(signal)
+        if peer in found:
+            found[peer] += 1
+            if all(count >= guard.HELD for count in found.values()):
+                break
+    return found
+
+
+def _newest(bus: Bus, instance: Instance, but: set[str]) -> list[str]:
+    """What came to this session by the ways that wake, the newest first."""
+    names = [layout.room_of_tray(instance.session)]
+    names += [layout.room_of_channel(name) for name in rooms.joined(bus, instance.key)]
+    found: set[str] = set()
+    for name in names:
+        taken = 0
+        for signal_id in rooms.newest_first(bus, name):
+            if taken == REMEMBERED:
+                break
+            if signal_id not in but:
+                found.add(signal_id)
+                taken += 1
+    return sorted(found, reverse=True)[:REMEMBERED]
+
+
+def _peer(signal: Signal) -> str | None:
+    return signal.sender.session if signal.sender.kind == SESSION else None
+
+
+def _just_woken(raw: object, now: int) -> dict[str, int]:
+    """Of the times in a ledger those that still pace somebody; of an older one the guard asks no more."""
+    noted = raw if isinstance(raw, dict) else {}
+    return {peer: at for peer, at in noted.items() if isinstance(at, int) and 0 <= now - at < guard.PACE}
