@@ -33,6 +33,7 @@
             pkgs.python3Packages.click
             pkgs.python3Packages.pydantic
             pkgs.python3Packages.rich
+            pkgs.python3Packages.tomlkit
           ];
           pythonImportsCheck = [ "agent_ways" ];
           meta = {

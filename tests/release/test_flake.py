@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,15 @@ def test_each_system_has_the_package_of_this_version_and_the_three_commands(syst
     for name in ("ways", "attend", "ways-mcp"):
         program = nix(flake, "eval", "--raw", f"path:{flake}#apps.{system}.{name}.program")
         assert program.endswith(f"-agent-ways-{__version__}/bin/{name}")
+
+
+@pytest.mark.demand("LIFE-1")
+def test_it_brings_what_the_package_depends_on_and_nothing_else() -> None:
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
+    wanted = {re.split(r"[<>=!~ ]", dependency)[0] for dependency in project["dependencies"]}
+    listed = re.search(r" dependencies = \[(.*?)\];", (CHECKOUT / "flake.nix").read_text(), re.DOTALL)
+    assert listed is not None
+    assert set(re.findall(r"python3Packages\.(\S+)", listed.group(1))) == wanted
 
 
 def test_it_shows_packages_apps_shells_and_checks_for_the_four_systems(flake: Path) -> None:

@@ -32,7 +32,7 @@
           gnumake = made "gnumake";
           mkShell = { packages }: assert builtins.all (package: package ? outPath) packages; made "shell";
           runCommand = name: env: text: assert env == { } && builtins.isString text; made name;
-          python3Packages = named made [ "hatchling" "click" "pydantic" "rich" ] // {
+          python3Packages = named made [ "hatchling" "click" "pydantic" "rich" "tomlkit" ] // {
             buildPythonApplication =
               { pname, version, src, pyproject, build-system, dependencies, pythonImportsCheck, meta }:
               assert pyproject && builtins.all (package: package ? outPath) (build-system ++ dependencies);
