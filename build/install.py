@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import os
 import shutil
 import subprocess
@@ -23,12 +22,13 @@ from agent_ways import __version__
 from agent_ways.attend import statusline
 from agent_ways.base.errors import WaysError
 from agent_ways.claude import mcp
-from agent_ways.ways import links, render
+from agent_ways.ways import render
 from agent_ways.ways.commands import uninstall
-from agent_ways.ways.layout import COMMANDS, COMPLETE, PROJECTED, flip_link
+from agent_ways.ways.layout import COMMANDS, PROJECTED, flip_link
 from agent_ways.ways.ledger import Ledger
 from agent_ways.ways.report import Line, Report, Status
 from agent_ways.ways.target import target_of
+from agent_ways.ways.update import versions
 from agent_ways.ways.update.errors import NoPrebuiltError
 from agent_ways.ways.update.fetch import Edges
 from agent_ways.ways.update.progress import meter
@@ -52,14 +52,15 @@ class BrokenVersionError(Exception):
 def install(world: World) -> int:
     """See the module's first lines. Returns the exit code: 1 where what was installed does not work."""
     layout = world.layout
-    for name in COMMANDS:
-        hint = "Move it aside, or set XDG_BIN_HOME to another folder; then run: make install"
-        links.refuse_foreign(os.path.join(layout.bin, name), layout.command(name), layout.data, hint)
+    versions.refuse_foreign(world)
     Ledger(layout).make_folder(layout.data)
     with world.lock():
         made = _make_version(world)
-        flipped = layout.put_in_force(made)
+        before = layout.installed()
+        flipped = versions.put_in_force(world, made)
         lines = [Line(Status.DONE if flipped else Status.OK, "version", f"{made} in {layout.versions}")]
+        if flipped and before:
+            lines.append(Line(Status.OK, "before", f"{before} is kept; ways update --rollback goes back to it"))
         lines += _link_commands(world)
     render.show(Report("install", tuple(lines)))
     _ways(world, "reconcile")  # what Claude Code's side refuses it says; that fails no install
@@ -100,14 +101,9 @@ def _registered(world: World) -> bool:
 
 
 def _link_commands(world: World) -> list[Line]:
-    layout = world.layout
-    Ledger(layout).make_folder(layout.bin)
-    lines = []
-    for name in COMMANDS:
-        path = os.path.join(layout.bin, name)
-        put = links.put(path, layout.command(name), layout.data)
-        lines.append(Line(Status.DONE if put else Status.OK, "command", path))
-    return lines
+    made = versions.link_commands(world)
+    paths = (os.path.join(world.layout.bin, name) for name in COMMANDS)
+    return [Line(Status.DONE if path in made else Status.OK, "command", path) for path in paths]
 
 
 def _make_version(world: World) -> str:
@@ -117,6 +113,7 @@ def _make_version(world: World) -> str:
     folder = Path(layout.version(identifier))
     if layout.is_complete(identifier) and not _smoke(folder, COMMANDS):
         return identifier
+    kept = {key: value for key, value in versions.record_of(layout, identifier).items() if key == versions.REPLACED}
     for name in layout.on_disk():
         if name == identifier or not layout.is_complete(name):
             shutil.rmtree(layout.version(name), ignore_errors=True)  # cut short: nothing can run from it
@@ -139,8 +136,8 @@ def _make_version(world: World) -> str:
     trouble = _smoke(folder, COMMANDS)
     if trouble:
         raise BrokenVersionError(trouble)
-    about = {"v": 1, "version": __version__, "python": interpreter(), "checkout": str(ROOT)}
-    write(folder / COMPLETE, json.dumps(about, ensure_ascii=True).encode() + b"\n", 0o644)
+    about = {"version": __version__, "python": interpreter(), "checkout": str(ROOT), **kept}
+    versions.write_record(layout, identifier, about)
     return identifier
 
 
@@ -157,12 +154,12 @@ def build_server(world: World) -> int:
 
     The released one where this checkout's sources are those of a release; else one that is built here.
     """
-    versions = ROOT / "dist" / "versions"
+    folder = ROOT / "dist" / "versions"
     try:
-        identifier = prebuilt.bring(versions, world.env, edges=Edges(progress=meter()))
+        identifier = prebuilt.bring(folder, world.env, edges=Edges(progress=meter()))
     except NoPrebuiltError as reason:
         print(f"building from source: {reason.message}")
-        identifier = _built_server(versions)
+        identifier = _built_server(folder)
     link = ROOT / "bin" / "ways-mcp"
     link.parent.mkdir(exist_ok=True)
     flip_link(str(link), f"../dist/versions/{identifier}/ways-mcp")
@@ -170,9 +167,9 @@ def build_server(world: World) -> int:
     return 0
 
 
-def _built_server(versions: Path) -> str:
+def _built_server(into: Path) -> str:
     identifier = f"{__version__}-{_digest(packages=False)}"
-    folder = versions / identifier
+    folder = into / identifier
     if _smoke(folder, ENTRIES):
         _write_commands(folder, ROOT / "src")
         trouble = _smoke(folder, ENTRIES)

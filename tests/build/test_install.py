@@ -16,7 +16,10 @@ from build.launch import interpreter
 
 from agent_ways import __version__
 from agent_ways.base.errors import RefusedError
+from agent_ways.ways.update import versions
+from agent_ways.ways.update.errors import NothingToRollBackError
 from build import ROOT, install
+from tests.release.computer import commands
 from tests.ways.support import Machine
 
 
@@ -174,6 +177,52 @@ def test_a_running_server_outlives_an_install_of_another_version(
         call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "ways_status", "arguments": {}}}
         said, _ = server.communicate(json.dumps(call) + "\n", timeout=20)
     assert json.loads(said)["result"]["isError"] is False
+
+
+def released(machine: Machine, version: str) -> str:
+    """A released version in force, as `ways update` leaves one; its commands only tell their version."""
+    identifier = f"{version}-00000009"
+    commands(Path(machine.layout.version(identifier)), version)
+    versions.write_record(machine.layout, identifier, {"version": version, "form": "frozen"})
+    versions.put_in_force(machine.world, identifier)
+    versions.link_commands(machine.world)
+    return identifier
+
+
+@pytest.mark.demand("LIFE-1", "LIFE-6")
+def test_the_way_back_leads_over_an_install_to_the_version_that_was_there(
+    machine: Machine, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = released(machine, "0.0.9")
+    assert install.install(machine.world) == 0
+    assert f"{before} is kept; ways update --rollback goes back to it" in capfd.readouterr().out
+    new = machine.layout.installed()
+    assert run(machine, "ways-mcp", "--version").stdout == f"ways-mcp {__version__}\n"
+    back = run(machine, "ways", "update", "--rollback")
+    assert (back.returncode, back.stderr) == (0, "")
+    assert machine.layout.installed() == before
+    assert run(machine, "ways-mcp", "--version").stdout == "ways-mcp 0.0.9\n"
+    assert install.install(machine.world) == 0
+    assert machine.layout.installed() == new
+    assert OfflineEnvironment.made == 1
+
+
+@pytest.mark.demand("LIFE-6")
+def test_what_an_install_replaced_is_remembered_when_it_has_to_be_made_anew(machine: Machine) -> None:
+    before = released(machine, "0.0.9")
+    install.install(machine.world)
+    Path(os.path.realpath(machine.layout.command("attend"))).write_text("#!/no/such/python3 -IS\n")
+    assert install.install(machine.world) == 0
+    assert OfflineEnvironment.made == 2
+    assert run(machine, "ways", "update", "--rollback").returncode == 0
+    assert machine.layout.installed() == before
+
+
+@pytest.mark.demand("LIFE-6")
+def test_a_first_install_has_nothing_to_go_back_to(machine: Machine, capfd: pytest.CaptureFixture[str]) -> None:
+    install.install(machine.world)
+    assert "is kept" not in capfd.readouterr().out
+    assert run(machine, "ways", "update", "--rollback").returncode == NothingToRollBackError.exit_code
 
 
 def timed(words: list[str], env: dict[str, str]) -> float:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from agent_ways.ways.world import World
 
 FORMAT = 1
+REPLACED = "replaced"
+"""In a version's record: the version that was in force before it, which `--rollback` goes back to."""
 SMOKE_PATIENCE = 60.0
 """Seconds that one `--version` may take; the first start of a new file may be looked at by a virus scanner."""
 _KEPT = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "TMPDIR", "USER")
@@ -127,7 +129,7 @@ def put_in_force(world: World, identifier: str) -> bool:
     if before is not None:
         record = record_of(layout, identifier)
         record.pop("v", None)
-        write_record(layout, identifier, {**record, "replaced": before})
+        write_record(layout, identifier, {**record, REPLACED: before})
     flipped = layout.put_in_force(identifier)
     sync_dir(layout.data)
     return flipped
@@ -145,7 +147,7 @@ def previous(world: World) -> str:
     """The version that the one in force replaced, tried out; raises `NothingToRollBackError`."""
     layout = world.layout
     here = layout.installed()
-    before = record_of(layout, here).get("replaced") if here else None
+    before = record_of(layout, here).get(REPLACED) if here else None
     if not isinstance(before, str) or not layout.is_complete(before):
         hint = "An earlier release is had with:  ways update --to VERSION"
         raise NothingToRollBackError("no earlier version is there to go back to", hint)
@@ -166,5 +168,5 @@ def unused(layout: Layout, keep: Iterable[str], executables: Iterable[str]) -> l
 def to_keep(layout: Layout) -> set[str]:
     """The version in force and the one to roll back to."""
     here = layout.installed()
-    before = record_of(layout, here).get("replaced") if here else None
+    before = record_of(layout, here).get(REPLACED) if here else None
     return {name for name in (here, before) if isinstance(name, str)}
