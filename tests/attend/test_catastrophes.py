@@ -128,6 +128,7 @@ def test_a_sender_killed_anywhere_has_sent_it_all_or_nothing(nursery: Nursery, t
 
 
 @pytest.mark.demand("CON-1", "ATT-9")
+@pytest.mark.field_report(3)
 def test_a_drain_killed_anywhere_loses_nothing_and_repeats_at_most_once(nursery: Nursery, tmp_path: Path) -> None:
     def make(world: World) -> None:
         two_sessions(world)

@@ -37,6 +37,7 @@ def test_what_is_shown_reads_back_from_whatever_wraps_it() -> None:
 
 
 @pytest.mark.demand("CON-4", "CON-5")
+@pytest.mark.field_report(15)
 @pytest.mark.parametrize(
     "body",
     [
@@ -67,6 +68,7 @@ def test_no_body_whatever_forges_a_proof_or_steers_a_terminal(body: str) -> None
 
 
 @pytest.mark.demand("CON-5")
+@pytest.mark.field_report(15)
 @pytest.mark.parametrize(
     "text",
     [

@@ -81,6 +81,7 @@ def test_order_holds_when_the_clock_steps_back_an_hour_between_two_sends(world: 
 
 
 @pytest.mark.demand("ATT-2")
+@pytest.mark.field_report(17)
 def test_a_session_never_receives_its_own_words_also_after_clear(world: World) -> None:
     one = world.session(100, A)
     world.session(200, B)

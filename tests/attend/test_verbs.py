@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.demand("ATT-3")
+@pytest.mark.field_report(17)
 def test_send_says_of_each_recipient_what_is_true_now(world: World) -> None:
     live = world.session(10, A)
     dead = world.session(20, B)

@@ -120,6 +120,7 @@ def test_an_idle_session_is_woken_once_and_the_proof_is_kept(
 
 
 @pytest.mark.demand("CON-1", "CON-2")
+@pytest.mark.field_report(1)
 def test_a_swallowed_push_is_never_seen_and_the_next_conduit_brings_it_once(story: Callable[..., Story]) -> None:
     told = story(argv=FLAGGED, channel="swallow").ready()
     signal = told.send("do you hear me?")
@@ -234,6 +235,7 @@ def test_where_the_mode_that_asks_nobody_is_in_reach_only_the_doorbell_rings_wha
 
 
 @pytest.mark.demand("CON-5")
+@pytest.mark.field_report(10)
 def test_a_burst_becomes_few_events_with_every_id_once(story: Callable[..., Story]) -> None:
     told = story(argv=FLAGGED).ready()
     signals = [told.send(f"number {number}") for number in range(200)]
@@ -245,6 +247,7 @@ def test_a_burst_becomes_few_events_with_every_id_once(story: Callable[..., Stor
 
 
 @pytest.mark.demand("CON-6")
+@pytest.mark.field_report(14)
 def test_of_two_servers_one_brings_it_and_the_other_takes_over(story: Callable[..., Story]) -> None:
     told = story(argv=FLAGGED).ready()
     second = told.client.start_server()
@@ -259,6 +262,8 @@ def test_of_two_servers_one_brings_it_and_the_other_takes_over(story: Callable[.
 
 
 @pytest.mark.demand("CON-1")
+@pytest.mark.field_report(2)
+@pytest.mark.field_report(3)
 def test_a_server_killed_after_its_claim_loses_nothing(story: Callable[..., Story]) -> None:
     told = story(argv=FLAGGED, channel="swallow").ready()
     signal = told.send("are you there?")
@@ -297,6 +302,7 @@ def test_a_session_of_p_is_neither_registered_nor_woken(story: Callable[..., Sto
 
 
 @pytest.mark.demand("CON-4", "CON-5")
+@pytest.mark.field_report(15)
 def test_hostile_text_arrives_inert(story: Callable[..., Story]) -> None:
     told = story(argv=FLAGGED).ready()
     body = (

@@ -46,6 +46,7 @@ def test_a_killed_client_is_the_end_of_input(tmp_path: Path) -> None:
 
 
 @pytest.mark.demand("SRV-8")
+@pytest.mark.field_report(6)
 @pytest.mark.parametrize("end", ["pidfd", "timer"])
 def test_a_killed_client_whose_stdin_another_holds_is_the_end_too(tmp_path: Path, end: str) -> None:
     server = SERVER if end == "pidfd" else without_watches()
