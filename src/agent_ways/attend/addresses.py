@@ -57,10 +57,10 @@ class Known(Value):
 
     `key` is its instance's, None for a live session that never registered. `session` is its id now, `sessions` all
     that it had, oldest first. `live` is alive, dead or unknown (another machine's or pid namespace's). `listens` says
-    that it enrolled, so that room talk waits for it.
+    that it enrolled, so that room talk waits for it. `config_dir` is where one that never registered was found.
     """
 
-    __slots__ = ("host", "key", "listens", "live", "name", "nickname", "project", "session", "sessions")
+    __slots__ = ("config_dir", "host", "key", "listens", "live", "name", "nickname", "project", "session", "sessions")
 
     def __init__(
         self,
@@ -74,6 +74,7 @@ class Known(Value):
         host: str = "",
         live: str = UNKNOWN,
         listens: bool = False,
+        config_dir: str = "",
     ) -> None:
         self.key: Final = key
         self.session: Final = session
@@ -84,6 +85,7 @@ class Known(Value):
         self.host: Final = host
         self.live: Final = live
         self.listens: Final = listens
+        self.config_dir: Final = config_dir
 
 
 class Directory(Value):

@@ -29,7 +29,8 @@ class Bus:
     """The bus at `root`, as seen by the process `owner`.
 
     `clock` is the wall clock in seconds, for what a person reads; `monotonic` counts seconds since the machine's
-    boot, for waiting. `config_dirs` are the clients' config dirs whose sessions are listed.
+    boot, for waiting. `config_dirs` are the clients' config dirs whose sessions are listed, this process's own first;
+    listing adds those of enabled targets (`directory.py`).
     """
 
     __slots__ = ("clock", "config_dirs", "env", "monotonic", "owner", "patience", "root", "table")

@@ -6,12 +6,14 @@ not know what is written to whom; `addresses` resolves over the value that this 
 
 from __future__ import annotations
 
-from agent_ways.attend import aliases, instances, rooms
+from agent_ways.attend import aliases, instances, rooms, targets
 from agent_ways.attend.addresses import ALIVE, Directory, Known
 from agent_ways.claude import records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agent_ways.attend.bus import Bus
     from agent_ways.attend.instances import Instance
     from agent_ways.attend.signals import Note
@@ -39,12 +41,16 @@ def known(bus: Bus, one: Instance) -> Known:
 
 
 def known_sessions(bus: Bus, notes: list[Note] | None = None) -> tuple[Known, ...]:
-    """All sessions that the bus can name: registered ones, and live ones of its config dirs that never registered."""
+    """All sessions that the bus can name: registered ones, and live ones of its config dirs that never registered.
+
+    Its config dirs are its own, those of enabled targets (ID-1), and those that a registered session lives in; none of
+    a disabled target.
+    """
     everyone = instances.read_all(bus, notes)
     found = [known(bus, one) for one in everyone]
     covered = {one.client for one in everyone}
     had = {one.session for one in found if one.live == ALIVE}
-    for config_dir in dict.fromkeys((*bus.config_dirs, *(one.config_dir for one in everyone))):
+    for config_dir in _config_dirs(bus, everyone):
         for record in records.read_all(config_dir, bus.table):
             client = instances.client_of(bus, record.pid, record.start or "")
             if client in covered or record.session in had or record.is_sdk:
@@ -58,6 +64,12 @@ def known_sessions(bus: Bus, notes: list[Note] | None = None) -> tuple[Known, ..
                     project=instances.project_of(record.cwd or ""),
                     host=bus.owner.host,
                     live=ALIVE,
+                    config_dir=config_dir,
                 )
             )
     return tuple(found)
+
+
+def _config_dirs(bus: Bus, everyone: Sequence[Instance]) -> tuple[str, ...]:
+    known = (*bus.config_dirs, *(one.config_dir for one in everyone))
+    return targets.looked_in(targets.read(bus.env), known[0], known[1:]) if known else ()

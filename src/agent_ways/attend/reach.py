@@ -55,11 +55,8 @@ def record_of(bus: Bus, known: Known, instance: Instance | None) -> SessionRecor
         return None
     if instance is not None and instance.client is not None:
         return records.read(instance.config_dir, instance.client.pid, bus.table)
-    for config_dir in bus.config_dirs:
-        for record in records.read_all(config_dir, bus.table):
-            if record.session == known.session:
-                return record
-    return None
+    there = records.read_all(known.config_dir, bus.table) if known.config_dir else ()
+    return next((record for record in there if record.session == known.session), None)
 
 
 def wakes(found: Conduits) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from agent_ways.attend import ids, instances, layout, retention, signals
+from agent_ways.attend import ids, instances, layout, retention, signals, targets
 from agent_ways.attend.retention import DAY, Policy, Tidied
 from agent_ways.attend.signals import HUMAN, Sender, Signal
 from agent_ways.base import paths
@@ -112,6 +112,9 @@ def _damage(bus: Bus) -> Iterator[Finding]:
     signals.read_all(bus, signals.all_ids(bus)[:1000], notes)
     for note in notes:
         yield _finding(NOTE, "damaged file", f"{note.path}: {note.text}", "It is passed over; move it aside.")
+    told = targets.read(bus.env).note
+    if told:
+        yield _finding(NOTE, "targets", told, "See what is there: ways target list")
 
 
 def _who(caller: Caller) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_ways.attend import aliases, delivery, directory, inbox, instances, layout, ledger, reach, rooms
+from agent_ways.attend import aliases, delivery, directory, inbox, instances, layout, ledger, reach, rooms, targets
 from agent_ways.attend.addresses import ALIVE, DEAD
 from agent_ways.attend.perceiver import perceiver
 from agent_ways.attend.signals import iso
@@ -56,7 +56,7 @@ def status(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
     notes: list[Note] = []
     instances.read_all(bus, notes)
     words = [f"passed over {note.path}: {note.text}" for note in notes]
-    words += [one for one in (identity.disagreement, identity.reason) if one]
+    words += [one for one in (targets.read(bus.env).note, identity.disagreement, identity.reason) if one]
     instance = caller.instance()
     found: dict[str, Any] = {
         "session": identity.session if identity.resolved else None,
@@ -95,6 +95,7 @@ def whoami(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def _of_person(caller: Caller) -> dict[str, Any]:
     bus = caller.bus
+    note = targets.read(bus.env).note
     return {
         "session": None,
         "name": "operator",
@@ -107,7 +108,7 @@ def _of_person(caller: Caller) -> dict[str, Any]:
         "role": None,
         "conduits": None,
         "bus": bus.root,
-        "notes": [],
+        "notes": [note] if note else [],
     }
 
 
