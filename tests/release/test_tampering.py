@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from build.release import archive
 
+from agent_ways.ways.commands import status
 from agent_ways.ways.update import sums
 from agent_ways.ways.update.errors import (
     BundleMissingError,
@@ -37,6 +38,7 @@ from agent_ways.ways.update.errors import (
 from agent_ways.ways.update.fetch import Edges
 from agent_ways.ways.update.names import SUMS
 from agent_ways.ways.update.payload import About
+from agent_ways.ways.update.plan import SUMS_ONLY_WORDS
 from agent_ways.ways.update.platforms import Machine
 from agent_ways.ways.update.web import Web
 from tests.release.computer import PLATFORM, Computer, Signer, asset_name, assets, commands, packed
@@ -318,6 +320,22 @@ def test_sums_only_is_taken_when_asked_for_and_recorded(unsigned: Computer, tabl
     identifier = unsigned.layout.installed() or ""
     record = json.loads((unsigned.home / ".local/share/agent-ways/versions" / identifier / "version.json").read_text())
     assert record["proof"] == {"how": "sums-only"}
+
+
+@pytest.mark.demand("LIFE-2", "LIFE-7")
+def test_status_goes_on_saying_that_a_version_was_taken_for_its_checksum_alone(
+    unsigned: Computer, table: Table, tmp_path: Path
+) -> None:
+    unsigned.install("1.0.0")
+    assert "proof" not in [line.subject for line in status.run(unsigned.world).lines]
+    unsigned.update(sums_only=True)
+    report = status.run(unsigned.world)
+    assert report.to_json()["installed"]["proof"] == {"how": "sums-only"}
+    assert [line.text for line in report.lines if line.subject == "proof"] == [SUMS_ONLY_WORDS]
+    unsigned.update(rollback=True)
+    assert status.run(unsigned.world).to_json()["installed"]["proof"] is None
+    unsigned.update(rollback=True)
+    assert status.run(unsigned.world).to_json()["installed"]["proof"] == {"how": "sums-only"}
 
 
 def test_reviewed_checksums_prove_a_version_without_a_signature(

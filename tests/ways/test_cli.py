@@ -145,7 +145,7 @@ def test_status_tells_what_is_installed_registered_and_running(machine: Machine)
     (folder / f"dead.{me.pid}").write_text(json.dumps(dead))
     (folder / "torn.1").write_text("{")
     answer = status.run(machine.world).to_json()
-    assert answer["installed"] == {"version": __version__, "id": f"{__version__}-0123abcd"}
+    assert answer["installed"] == {"version": __version__, "id": f"{__version__}-0123abcd", "proof": None}
     assert [target["registration"] for target in answer["targets"]] == ["current"]
     assert {one["session"]: one["old"] for one in answer["sessions"]} == {"one": False, "two": True}
     assert {command["link"] for command in answer["commands"].values()} == {"current"}

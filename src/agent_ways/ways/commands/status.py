@@ -16,6 +16,8 @@ from agent_ways.ways.commands import reconcile
 from agent_ways.ways.commands.target import as_data, state_of
 from agent_ways.ways.layout import COMMANDS, version_of
 from agent_ways.ways.report import Line, Report, Status
+from agent_ways.ways.update import versions
+from agent_ways.ways.update.plan import SUMS_ONLY, SUMS_ONLY_WORDS
 
 if TYPE_CHECKING:
     from agent_ways.ways.targets import Known
@@ -27,12 +29,13 @@ _WORDS = {"add": "not registered", "replace": "registered elsewhere", "current":
 def run(world: World) -> Report:
     """Gather the facts; always exit 0, `ways doctor` is what judges."""
     installed = world.layout.installed()
+    proof = versions.record_of(world.layout, installed).get("proof") if installed else None
     known, lost = _known(world)
     targets = [_target(world, each) for each in known]
     live = sessions.live(world, tuple(each.target.config_dir for each in known))
     settings = config.ConfigFile(os.path.join(paths.config_dir(world.env), config.FILE)).now()
     data = {
-        "installed": {"version": version_of(installed), "id": installed} if installed else None,
+        "installed": {"version": version_of(installed), "id": installed, "proof": proof} if installed else None,
         "versions": world.layout.on_disk(),
         "commands": {name: _command(world, name) for name in COMMANDS},
         "targets": targets,
@@ -40,7 +43,7 @@ def run(world: World) -> Report:
         "keepalive": {"armed": settings.keepalive_armed, "window_s": settings.keepalive_window},
         "bus": os.path.join(paths.state_root(world.env), "attend"),
     }
-    lines = [_installed_line(world, installed), *lost]
+    lines = [_installed_line(world, installed), *_proof_lines(proof), *lost]
     for target in targets:
         lines += _target_lines(target)
     lines += [_session_line(session) for session in live]
@@ -82,6 +85,12 @@ def _installed_line(world: World, installed: str | None) -> Line:
     if source is not None:
         return Line(Status.OK, "installed", f"by another program, in {source.commands}")
     return Line(Status.NOTE, "installed", "nothing", "in the checkout: make install")
+
+
+def _proof_lines(proof: object) -> list[Line]:
+    """Said where a release was taken for its checksum alone (LIFE-2); what was proven is no news."""
+    how = proof.get("how") if isinstance(proof, dict) else None
+    return [Line(Status.NOTE, "proof", SUMS_ONLY_WORDS)] if how == SUMS_ONLY else []
 
 
 def _target_lines(target: dict[str, Any]) -> list[Line]:

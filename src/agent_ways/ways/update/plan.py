@@ -26,6 +26,7 @@ SIGNATURE = "signature"
 """Proven by a signature bundle of the pinned workflow."""
 SUMS_ONLY = "sums-only"
 """Whole, and of unknown origin: the operator said that this is enough."""
+SUMS_ONLY_WORDS = "checksum alone (--sums-only): the download is whole; who made it was not verified"
 
 
 @dataclass(frozen=True)

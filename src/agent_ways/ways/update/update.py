@@ -23,15 +23,13 @@ from agent_ways.ways.update.errors import ManagedError
 from agent_ways.ways.update.fetch import Edges, Fetcher, Source
 from agent_ways.ways.update.names import Version, parse_version
 from agent_ways.ways.update.origin import origin_of
-from agent_ways.ways.update.plan import SUMS_ONLY, Plan
+from agent_ways.ways.update.plan import SUMS_ONLY, SUMS_ONLY_WORDS, Plan
 from agent_ways.ways.update.progress import meter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent_ways.ways.world import World
-
-SUMS_ONLY_WORDS = "checksum alone (--sums-only): the download is whole; who made it was not verified"
 
 
 @dataclass(frozen=True)
