@@ -18,7 +18,7 @@ VENV = .venv/bin/python
 RECIPE = python=$$(PYTHON='$(PYTHON)' sh build/find-python) && "$$python" -E -s -m
 RECIPE_VENV = python=$$(PYTHON='$(PYTHON)' sh build/find-python venv) && "$$python" -E -s -m
 
-.PHONY: help install uninstall ways-mcp zipapp frozen frozen-check verifier cut-release release-rehearsal check test e2e bench demo generate format dev lock clean
+.PHONY: help install uninstall ways-mcp zipapp frozen frozen-check verifier cut-release release-rehearsal check test e2e bench demo screenshot docs generate format dev lock clean
 
 help: ## list what can be done
 	@echo 'Use:  make TARGET'
@@ -70,6 +70,12 @@ bench: .venv/ready ## measure start, memory, speed and rest beside other servers
 
 demo: ## see it work in under 20 seconds, without Claude Code and without network
 	@python=$$(PYTHON='$(PYTHON)' sh build/find-python) && PYTHONPATH=src "$$python" -s -m demo $(ARGS)
+
+screenshot: .venv/ready ## write docs/demo.svg, a picture of the demo
+	$(VENV) -m build.screenshot
+
+docs: .venv/ready ## build the documentation as a site in dist/site; stops at a link that leads nowhere
+	.venv/bin/mkdocs build -q $(ARGS)
 
 generate: .venv/ready ## write the files that are rendered from the code
 	$(VENV) -m build.generate

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import os
 import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -117,3 +119,14 @@ def test_a_reader_that_leaves_early_gets_no_traceback() -> None:
     assert process.stderr.read() == b""
     assert process.wait(timeout=60) == 1
     process.stderr.close()
+
+
+def test_the_picture_in_the_docs_tells_the_steps_that_the_demo_has() -> None:
+    with open(os.path.join(ROOT, "docs", "demo.svg"), encoding="utf-8") as file:
+        pictured = html.unescape(re.sub(r"<[^>]*>", "", file.read())).replace("\xa0", " ")
+    steps: list[str] = []
+    for name in ("story.py", "talk.py"):
+        with open(os.path.join(ROOT, "demo", name), encoding="utf-8") as file:
+            steps += re.findall(r'narrator\.step\("([^"]+)"\)', file.read())
+    assert len(steps) > 10
+    assert [step for step in steps if step not in pictured] == []

@@ -1,0 +1,1 @@
+"""Who may mean harm, and what stops them: docs/explanation/security.md names these tests."""
