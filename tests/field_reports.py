@@ -64,7 +64,57 @@ DELIVERY: dict[int, FieldReport] = {
     ),
 }
 
-SECTIONS: dict[str, dict[int, FieldReport]] = {"Channels and the truth about delivery": DELIVERY}
+STDIO: dict[int, FieldReport] = {
+    18: FieldReport(
+        "A server does not notice the end of its input and stays, a thousand of them in a week",
+        ("modelcontextprotocol/typescript-sdk#2002", "Proxyman#2727", "mcp-searxng#60", "mcp-framework#181"),
+    ),
+    19: FieldReport(
+        "An orphan spins on its dead input and ignores SIGTERM",
+        _of("anthropics/claude-plugins-official", 2229, 3024, 1916, 934),
+    ),
+    21: FieldReport(
+        "A stale pid file names a recycled pid, and the cleanup kills a stranger",
+        _of("anthropics/claude-plugins-official", 2229, 3024, 1916, 934),
+    ),
+    22: FieldReport(
+        "A healthy server is killed without a word, in the middle of a write", _of(CLIENT, 40207, 16744, 31646)
+    ),
+    23: FieldReport("A closed stdout is a traceback or a loop", ("modelcontextprotocol/typescript-sdk#1564",)),
+    24: FieldReport(
+        "One bad byte on stdin ends the server",
+        ("modelcontextprotocol/python-sdk#2302", "modelcontextprotocol/python-sdk#2328"),
+    ),
+    25: FieldReport(
+        "A malformed line ends the server, or is swallowed without an answer",
+        ("rust-sdk#833", "modelcontextprotocol/typescript-sdk#2790", "kotlin-sdk#956"),
+    ),
+    27: FieldReport("Ids that are text, 0, empty or huge come back as something else", ("magic-mcp#72", "borsa-mcp#6")),
+    28: FieldReport("Notifications are answered", ("tokensave#505",)),
+    29: FieldReport(
+        "Something else than the protocol is written to stdout, and the client leaves",
+        ("ha-mcp#603", "ha-mcp#2374", "Claude Code 2.1.105"),
+    ),
+    31: FieldReport("Lines above 64 KiB are cut", ("FAForever#939", "opensquilla#953", "lean-lsp-mcp#183")),
+    32: FieldReport("A cold start takes longer than the client waits", ("fastmcp#604", "datawrapper-mcp#82")),
+    33: FieldReport(
+        "A newer client asks for discovery first, and a server that agrees loses its channel",
+        ("Claude Code changelog 2.1.232", "Claude Code changelog 2.1.238"),
+    ),
+    34: FieldReport(
+        "A crash or a changed list of tools throws the session's prompt cache away", _of(CLIENT, 82407, 81042)
+    ),
+    35: FieldReport("The server exits after its first call", ("openai/codex#18977",)),
+    36: FieldReport("Descriptions and instructions are cut at 2 KB", ("Claude Code documentation",)),
+    37: FieldReport(
+        "CRLF, blank lines or a last line without newline are errors or lost", ("Measured with three other servers",)
+    ),
+}
+
+SECTIONS: dict[str, dict[int, FieldReport]] = {
+    "Channels and the truth about delivery": DELIVERY,
+    "Stdio and the life of the process": STDIO,
+}
 FIELD_REPORTS: dict[int, FieldReport] = {
     number: report for reports in SECTIONS.values() for number, report in reports.items()
 }

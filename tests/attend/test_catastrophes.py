@@ -112,6 +112,7 @@ def two_sessions(world: World) -> None:
 
 
 @pytest.mark.demand("ATT-1", "ATT-7")
+@pytest.mark.field_report(22)
 def test_a_sender_killed_anywhere_has_sent_it_all_or_nothing(nursery: Nursery, tmp_path: Path) -> None:
     sent = 0
     for world, finished in kills(nursery, tmp_path, two_sessions, "send", 100, "hello", B, "*"):
@@ -129,6 +130,7 @@ def test_a_sender_killed_anywhere_has_sent_it_all_or_nothing(nursery: Nursery, t
 
 @pytest.mark.demand("CON-1", "ATT-9")
 @pytest.mark.field_report(3)
+@pytest.mark.field_report(22)
 def test_a_drain_killed_anywhere_loses_nothing_and_repeats_at_most_once(nursery: Nursery, tmp_path: Path) -> None:
     def make(world: World) -> None:
         two_sessions(world)

@@ -54,6 +54,7 @@ def test_files_are_private_and_folders_too_whatever_the_umask(world: World) -> N
 
 
 @pytest.mark.demand("ATT-1")
+@pytest.mark.field_report(24)
 @pytest.mark.parametrize("body", ["", " \n\t", "a" * 65537, "é" * 32769, "\udc80", "ok \ud800"])
 def test_a_body_that_can_not_be_is_refused_with_what_to_do_and_nothing_is_written(world: World, body: str) -> None:
     with pytest.raises(UsageError) as error:

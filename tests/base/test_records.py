@@ -250,6 +250,7 @@ def test_a_writer_killed_before_any_step_leaves_the_old_record_whole(path: Path,
     assert read_record(str(path), 1) == {"v": 1, "is": "next"}
 
 
+@pytest.mark.field_report(22)
 def test_a_writer_killed_at_any_moment_leaves_one_whole_record(path: Path) -> None:
     code = """
         for count in range(10**6):

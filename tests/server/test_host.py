@@ -183,6 +183,7 @@ def test_a_watch_is_given_back(entries: Callable[..., list[Entry]]) -> None:
 
 
 @pytest.mark.demand("SRV-3")
+@pytest.mark.field_report(36)
 def test_instructions_stay_within_what_every_client_shows(entries: Callable[..., list[Entry]]) -> None:
     class Long(Good):
         name = "long"

@@ -47,6 +47,7 @@ def test_a_killed_client_is_the_end_of_input(tmp_path: Path) -> None:
 
 @pytest.mark.demand("SRV-8")
 @pytest.mark.field_report(6)
+@pytest.mark.field_report(18)
 @pytest.mark.parametrize("end", ["pidfd", "timer"])
 def test_a_killed_client_whose_stdin_another_holds_is_the_end_too(tmp_path: Path, end: str) -> None:
     server = SERVER if end == "pidfd" else without_watches()
@@ -76,6 +77,7 @@ def test_a_signal_ends_it_with_0_and_takes_the_marker(tmp_path: Path, number: si
 
 
 @pytest.mark.demand("SRV-8")
+@pytest.mark.field_report(19)
 def test_a_signal_ends_it_also_while_its_answers_are_not_read(tmp_path: Path) -> None:
     with FakeClient(tmp_path, Plan(server=PROBE)) as client:
         client.wait_handshake()
@@ -124,6 +126,7 @@ def test_a_launcher_that_exits_is_no_reason_to_go(tmp_path: Path) -> None:
 
 
 @pytest.mark.demand("SRV-8")
+@pytest.mark.field_report(37)
 def test_the_end_of_input_is_answered_and_then_the_end(tmp_path: Path) -> None:
     with Wire(SERVER, env={"HOME": str(tmp_path)}) as wire:
         wire.send(initialize())
@@ -134,6 +137,7 @@ def test_the_end_of_input_is_answered_and_then_the_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.demand("SRV-8")
+@pytest.mark.field_report(23)
 @pytest.mark.parametrize("streams", ["pipe", "socketpair"])
 def test_a_closed_stdout_is_a_quiet_end(tmp_path: Path, streams: str) -> None:
     with Wire(SERVER, env={"HOME": str(tmp_path)}, streams=streams) as wire:  # type: ignore[arg-type]
@@ -161,6 +165,7 @@ def test_a_start_with_a_closed_stream_is_no_crash(closed: int, tmp_path: Path) -
 
 
 @pytest.mark.demand("SRV-8")
+@pytest.mark.field_report(19)
 def test_a_client_that_stops_reading_can_not_hold_the_server_after_its_input_ended(tmp_path: Path) -> None:
     with Wire(PROBE, env={"HOME": str(tmp_path)}) as wire:
         wire.handshake()

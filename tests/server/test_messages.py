@@ -25,6 +25,8 @@ IDS = st.text() | st.integers()
 
 
 @pytest.mark.demand("SRV-5")
+@pytest.mark.field_report(25)
+@pytest.mark.field_report(24)
 @pytest.mark.parametrize(
     ("line", "code", "id_"),
     [
@@ -105,6 +107,7 @@ def test_of_duplicate_keys_the_last_wins_and_null_params_are_none() -> None:
 
 
 @pytest.mark.demand("SRV-5")
+@pytest.mark.field_report(27)
 @pytest.mark.parametrize("id_", ["", 0, -1, 2**53 + 1, "1", 1, "\ud800", "\u2028"])
 def test_awkward_ids_keep_their_type_and_stay_on_one_line(id_: str | int) -> None:
     line = result_line(id_, "{}")
@@ -120,6 +123,7 @@ def test_no_bytes_can_raise(line: bytes) -> None:
 
 
 @pytest.mark.demand("SRV-5")
+@pytest.mark.field_report(24)
 def test_a_bad_byte_becomes_a_replacement_character_and_costs_nothing() -> None:
     message = parse(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"\xff"}}')
     assert message == Request(1, "ping", {"x": "\ufffd"})

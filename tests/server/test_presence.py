@@ -122,6 +122,7 @@ def test_a_server_that_the_model_starts_inside_a_session_leaves_that_session_s_m
 
 
 @pytest.mark.demand("SRV-11")
+@pytest.mark.field_report(21)
 def test_a_dead_server_s_marker_is_taken_by_the_next_and_a_stranger_s_pid_never_counts(tmp_path: Path) -> None:
     table = process_table()
     here = this_process(table, {})

@@ -43,12 +43,14 @@ def answer(protocol: Protocol, method: str, params: Any = None, id_: Any = 1) ->
 
 
 @pytest.mark.demand("SRV-2")
+@pytest.mark.field_report(33)
 @pytest.mark.parametrize("asked", REVISIONS)
 def test_a_listed_revision_is_echoed(asked: str) -> None:
     assert answer(connection(), "initialize", {"protocolVersion": asked})["result"]["protocolVersion"] == asked
 
 
 @pytest.mark.demand("SRV-2")
+@pytest.mark.field_report(33)
 @pytest.mark.parametrize("asked", ["2026-07-28", "9999-01-01", "2024-10-07", 5, None, ["2025-11-25"], {}])
 def test_any_other_revision_gets_the_newest_listed(asked: object) -> None:
     assert answer(connection(), "initialize", {"protocolVersion": asked})["result"]["protocolVersion"] == "2025-11-25"
@@ -56,6 +58,7 @@ def test_any_other_revision_gets_the_newest_listed(asked: object) -> None:
 
 
 @pytest.mark.demand("SRV-2")
+@pytest.mark.field_report(33)
 def test_discovery_of_a_modern_server_is_an_unknown_method_before_and_after_the_handshake() -> None:
     protocol = connection()
     assert answer(protocol, "server/discover", {}, "probe-1")["error"]["code"] == -32601
@@ -114,6 +117,7 @@ def test_a_call_is_given_out_and_its_answer_bears_its_id() -> None:
 
 
 @pytest.mark.demand("SRV-5")
+@pytest.mark.field_report(28)
 @pytest.mark.parametrize(
     "method",
     [

@@ -26,6 +26,7 @@ def started(command: tuple[str, ...] = PROBE, **more: Any) -> Wire:
 
 
 @pytest.mark.demand("SRV-1", "SRV-5")
+@pytest.mark.field_report(31)
 @pytest.mark.parametrize("size", [70_000, 1 << 20, 8 << 20])
 def test_a_long_line_is_read_whole(size: int) -> None:
     with started() as wire:
@@ -34,6 +35,8 @@ def test_a_long_line_is_read_whole(size: int) -> None:
 
 
 @pytest.mark.demand("SRV-1")
+@pytest.mark.field_report(31)
+@pytest.mark.field_report(37)
 def test_a_line_that_comes_byte_by_byte_is_one_line() -> None:
     with started() as wire:
         for byte in json.dumps(request("slow", "ping")).encode() + b"\r\n":
@@ -42,6 +45,7 @@ def test_a_line_that_comes_byte_by_byte_is_one_line() -> None:
 
 
 @pytest.mark.demand("SRV-1")
+@pytest.mark.field_report(31)
 def test_a_long_result_reaches_a_slow_reader_whole() -> None:
     with started() as wire:
         wire.send(
@@ -55,6 +59,7 @@ def test_a_long_result_reaches_a_slow_reader_whole() -> None:
 
 
 @pytest.mark.demand("SRV-1")
+@pytest.mark.field_report(29)
 def test_what_a_module_prints_never_reaches_the_real_stdout() -> None:
     with started() as wire:
         for stream in ("", "\n", '{"jsonrpc":"2.0","id":1,"result":{}}'):
@@ -76,6 +81,7 @@ def test_an_unread_stderr_never_blocks_500_failing_calls(stderr: str) -> None:
 
 
 @pytest.mark.demand("SRV-4", "SRV-5")
+@pytest.mark.field_report(34)
 @pytest.mark.parametrize("how", ["exit", "recursion", "json", "usage", "anything"])
 def test_a_failing_tool_is_an_answer_and_the_next_call_works(how: str) -> None:
     with started() as wire:
@@ -86,6 +92,7 @@ def test_a_failing_tool_is_an_answer_and_the_next_call_works(how: str) -> None:
 
 
 @pytest.mark.demand("SRV-4")
+@pytest.mark.field_report(34)
 def test_the_list_of_tools_is_the_same_bytes_whatever_fails_and_after_a_restart() -> None:
     seen = set()
     for fail in ("", "import", "start", "tick"):
@@ -100,6 +107,7 @@ def test_the_list_of_tools_is_the_same_bytes_whatever_fails_and_after_a_restart(
 
 
 @pytest.mark.demand("SRV-5", "SRV-8")
+@pytest.mark.field_report(24)
 @pytest.mark.parametrize("line", [b"\xff\xfe\x00", b"{" * 100_000, b'"' + b"\\u0000" * 50_000 + b'"', b"\x00" * 70_000])
 def test_after_rubbish_the_next_ping_works(line: bytes) -> None:
     with started() as wire:
@@ -111,6 +119,7 @@ def test_after_rubbish_the_next_ping_works(line: bytes) -> None:
 
 
 @pytest.mark.demand("SRV-5")
+@pytest.mark.field_report(37)
 def test_blank_lines_notifications_and_responses_are_silent() -> None:
     with started() as wire:
         wire.send_bytes(b"\n" * 50 + b"   \n\r\n\t\n")
@@ -129,6 +138,7 @@ def test_a_call_that_was_cancelled_in_time_gets_no_line() -> None:
 
 
 @pytest.mark.demand("SRV-5", "SRV-7")
+@pytest.mark.field_report(27)
 def test_ids_in_flight_together_keep_their_type() -> None:
     with started() as wire:
         ids = [0, "", "1", 1, 2**53 + 1, -1, "\ud800"]
@@ -180,6 +190,7 @@ def test_an_event_that_the_client_would_drop_is_the_module_s_fault_and_is_named(
 
 
 @pytest.mark.demand("SRV-9")
+@pytest.mark.field_report(35)
 def test_a_thousand_calls_leave_nothing_behind() -> None:
     with started(SERVER) as wire:
         wire.call("ways_status")

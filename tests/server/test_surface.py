@@ -31,6 +31,7 @@ def test_generated_files_are_what_their_recipe_makes() -> None:
 
 
 @pytest.mark.demand("SRV-3", "SRV-4")
+@pytest.mark.field_report(36)
 def test_every_module_of_the_registry_lives_and_the_instructions_fit() -> None:
     host = Host(REGISTRY, world(), lambda _content, _meta: True)
     assert host.report().live == tuple(entry.name for entry in REGISTRY)

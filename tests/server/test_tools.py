@@ -18,6 +18,7 @@ def every_tool() -> list[Tool]:
 
 
 @pytest.mark.demand("SRV-6")
+@pytest.mark.field_report(36)
 @pytest.mark.parametrize("tool", every_tool(), ids=lambda tool: tool.name)
 def test_every_tool_is_described_whole(tool: Tool) -> None:
     entry = json.loads(tool.to_json())

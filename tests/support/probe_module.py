@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -118,3 +119,7 @@ def _make_noise(text: str) -> None:
     os.write(2, text.encode() + b"\n")
     warnings.warn(text, stacklevel=1)
     os.system("echo from a child")  # noqa: S605 - a child's stray output is the point
+    for stray in (lambda: print(text), lambda: _fail(text)):  # noqa: T201 - as above, and a thread's traceback
+        thread = threading.Thread(target=stray)
+        thread.start()
+        thread.join()
