@@ -59,7 +59,7 @@ def set_traps(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("name", "words", "said"),
     [
-        ("ways-mcp", (), json.dumps(initialize("2025-11-25")) + "\n"),
+        ("ways-mcp", (), json.dumps(initialize()) + "\n"),
         ("ways-mcp", ("--version",), ""),
         ("attend", DRAIN, STOP),
         ("attend", ("hook", "session-start"), STOP),
