@@ -111,9 +111,55 @@ STDIO: dict[int, FieldReport] = {
     ),
 }
 
+IDENTITY: dict[int, FieldReport] = {
+    38: FieldReport(
+        "After /clear the session record keeps the old id for a while", _of(CLIENT, 53037, 36213, 56766, 95439, 88845)
+    ),
+    41: FieldReport(
+        "The way up to the client is lost under wrappers, in containers, with odd process names",
+        ("herdr#1077", "parzival1l/threadhop#70", "cpp#945"),
+    ),
+    42: FieldReport(
+        "A pid is used again, or the clock was set, and a process is taken for another",
+        ("psutil#2895", "psutil#606", "psutil#356", "psutil#2910"),
+    ),
+    43: FieldReport(
+        "Of two sessions in one directory the wrong one gets the answer", ("agent-of-empires#2708", "nanoclaw#2331")
+    ),
+    44: FieldReport(
+        "A session record in another layout is not read; our own record of a live session was deleted",
+        ("agent-ways#380",),
+    ),
+    45: FieldReport(
+        "The first drain replays the whole history; an id that was not proven leaves state behind", ("agent-ways#385",)
+    ),
+}
+
+KEEPALIVE: dict[int, FieldReport] = {
+    46: FieldReport(
+        "How long the cache lives depends on plan, credits, environment and settings",
+        _of(CLIENT, 46829, 84253, 14628),
+    ),
+    47: FieldReport("A warmer counts refreshes that never touched the cache", ("context-stats#198",)),
+    49: FieldReport("A restart within the window doubles the pings or starts them over", ("claude-code-mods#5",)),
+    50: FieldReport(
+        "History lines with emoji across a border of reading are dropped", ("Claude Code changelog 2.1.89",)
+    ),
+    51: FieldReport("History lines have no session id, unknown keys or half a last line", _of(CLIENT, 9910)),
+    52: FieldReport("After a suspend a burst is fired, or the cache is taken for fresh", ("alera#210", "Lobster#830")),
+    53: FieldReport("The client compacts an idle session by itself near the hour", ("Codeman#554",)),
+    54: FieldReport(
+        "A Stop hook that always has something to say never lets the turn end",
+        (*_of(CLIENT, 43906, 2956, 10205), "impeccable#400", "codex-plugin#414"),
+    ),
+    55: FieldReport("What the refreshes cost, and when they end, is not told", ("The design record of keepalive",)),
+}
+
 SECTIONS: dict[str, dict[int, FieldReport]] = {
     "Channels and the truth about delivery": DELIVERY,
     "Stdio and the life of the process": STDIO,
+    "Which session this is": IDENTITY,
+    "Keepalive and the Stop hook": KEEPALIVE,
 }
 FIELD_REPORTS: dict[int, FieldReport] = {
     number: report for reports in SECTIONS.values() for number, report in reports.items()

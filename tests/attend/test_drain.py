@@ -52,6 +52,7 @@ def is_quiet(world: World, pid: int = 10) -> bool:
 
 
 @pytest.mark.demand("ATT-9")
+@pytest.mark.field_report(45)
 @given(
     st.lists(
         st.builds(lambda part, times: part * times, st.text(min_size=1, max_size=8), st.integers(1, 3_000)), max_size=14
@@ -113,6 +114,7 @@ def test_a_text_that_the_person_cut_off_is_shown_again(world: World) -> None:
 
 
 @pytest.mark.demand("ATT-9")
+@pytest.mark.field_report(54)
 def test_five_rounds_in_a_row_and_then_the_turn_ends_with_ten_thousand_waiting(world: World) -> None:
     world.session(10, A)
     for number in range(200):
@@ -151,6 +153,7 @@ def test_addressed_mail_enrols_a_session_that_did_nothing(world: World, address:
 
 
 @pytest.mark.demand("ATT-10")
+@pytest.mark.field_report(45)
 def test_a_cold_start_is_fifty_pieces_of_mail_and_a_count(world: World) -> None:
     world.client(10, A)
     for number in range(60):

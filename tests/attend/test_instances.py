@@ -105,6 +105,7 @@ def test_registering_again_writes_nothing(world: World) -> None:
 
 
 @pytest.mark.demand("ID-2")
+@pytest.mark.field_report(45)
 def test_nothing_is_written_for_an_identity_that_is_not_proven(world: World) -> None:
     hint = Identity(config_dir=world.config, session=A, source="environment", reason="no record")
     with pytest.raises(RefusedError, match="no record"):

@@ -9,6 +9,7 @@ from tests.attend.world import WEB, A, B, C, World
 
 
 @pytest.mark.demand("ATT-5")
+@pytest.mark.field_report(43)
 def test_a_reply_reaches_the_right_one_of_two_sessions_in_one_directory_also_after_clear_and_resume(
     world: World,
 ) -> None:

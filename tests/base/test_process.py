@@ -43,6 +43,7 @@ def tree(tmp_path: Path) -> ProcTree:
 
 
 @pytest.mark.demand("ID-4")
+@pytest.mark.field_report(41)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_in_stat_may_hold_spaces_parentheses_and_newlines(tree: ProcTree, name: bytes) -> None:
     tree.add(700, 600, "4242", name=name)
@@ -125,6 +126,7 @@ def test_in_a_container_with_its_own_proc_the_process_is_found() -> None:
 
 @needs_root
 @pytest.mark.demand("ID-4")
+@pytest.mark.field_report(41)
 def test_processes_hidden_by_hidepid_are_not_seen_and_raise_nothing() -> None:
     code = """
         import os
@@ -250,6 +252,7 @@ def test_this_machines_table_finds_this_process() -> None:
 
 
 @pytest.mark.demand("SRV-11", "ATT-7")
+@pytest.mark.field_report(42)
 def test_a_reused_pid_is_not_the_process_that_had_it() -> None:
     table = FakeTable()
     first = table.add(700, start="1000")

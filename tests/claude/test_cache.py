@@ -174,6 +174,7 @@ def test_a_placeholder_or_a_subagents_row_is_passed_over(placeholder: dict[str, 
     assert of(placeholder).last_request_ms is None
 
 
+@pytest.mark.field_report(46)
 @pytest.mark.parametrize(
     ("older", "newer", "requested", "tier"),
     [

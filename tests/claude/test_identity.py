@@ -72,6 +72,7 @@ def test_a_direct_child_of_claude_is_of_its_session(world: World) -> None:
 
 
 @pytest.mark.demand("ID-1")
+@pytest.mark.field_report(41)
 @pytest.mark.parametrize("depth", range(1, 17))
 def test_claude_is_found_among_the_first_fifteen_processes_own_one_included(world: World, depth: int) -> None:
     """Depth 1 is the process itself."""
@@ -108,6 +109,7 @@ def test_a_stale_record_of_a_nearer_pid_is_passed_over(world: World) -> None:
 
 
 @pytest.mark.demand("ID-1")
+@pytest.mark.field_report(41)
 @pytest.mark.parametrize("parent", [0, 1, 300, OWN, -1])
 def test_a_chain_that_ends_or_turns_in_a_circle_is_unresolved(world: World, parent: int) -> None:
     world.table.add(OWN, 300)
@@ -116,6 +118,7 @@ def test_a_chain_that_ends_or_turns_in_a_circle_is_unresolved(world: World, pare
 
 
 @pytest.mark.demand("ID-1", "ID-4")
+@pytest.mark.field_report(41)
 def test_claude_may_be_the_first_process_of_a_container(world: World) -> None:
     world.table.add(OWN, 1)
     world.table.add(1, 0)
@@ -320,6 +323,7 @@ AWKWARD = [b"2.1.332", b"claude)", b"a b) S 1 (c", b"new\nline", b"node", b""]
 
 
 @pytest.mark.demand("ID-4")
+@pytest.mark.field_report(41)
 def test_names_in_proc_do_not_matter_only_the_record_does(tmp_path: Path, world: World) -> None:
     tree = ProcTree(tmp_path / "proc")
     pids = [OWN, 400, 300, 200, 150, CLAUDE]
@@ -347,6 +351,7 @@ down(int(sys.argv[1]))
 
 
 @pytest.mark.demand("ID-1", "ID-4")
+@pytest.mark.field_report(41)
 @pytest.mark.parametrize("depth", [0, 1, 7, 14, 15])
 def test_real_processes_find_their_real_ancestor(world: World, depth: int) -> None:
     env = {**os.environ, **world.env, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}

@@ -190,6 +190,7 @@ def test_a_history_cut_off_or_gone_is_no_new_prompt(tmp_path: Path) -> None:
     assert last_prompt_ms(history_ms(str(tmp_path), SESSION), ()) is None
 
 
+@pytest.mark.field_report(51)
 @given(
     rows=st.lists(st.tuples(texts, st.integers(1, 2**43), st.sampled_from([SESSION, OTHER, None])), max_size=8),
     junk=st.lists(junk_lines, max_size=3),
@@ -203,6 +204,7 @@ def test_only_rows_that_name_the_session_count(
     assert history_ms(folder, "") is None
 
 
+@pytest.mark.field_report(51)
 @given(at=json_values, session=json_values)
 def test_a_history_row_with_values_of_other_types_is_nobodys_or_timeless(at: Any, session: Any) -> None:
     odd = {"sessionId": session, "timestamp": at, "display": SESSION}
@@ -210,6 +212,7 @@ def test_a_history_row_with_values_of_other_types_is_nobodys_or_timeless(at: Any
     assert found == (at if type(at) is int and at > 0 else None)
 
 
+@pytest.mark.field_report(50)
 @pytest.mark.parametrize("text", ["🦢" * 2250, "日本語" * 1000, "é" * 4500, "a" * 9000])
 def test_a_nine_thousand_byte_line_on_any_border_of_reading_is_read(tmp_path: Path, text: str) -> None:
     ours = lines([history_row(text, NOON)])
@@ -222,6 +225,7 @@ def test_a_nine_thousand_byte_line_on_any_border_of_reading_is_read(tmp_path: Pa
             assert history_ms(history(tmp_path, rest * 50 + ours + after), SESSION) == NOON
 
 
+@pytest.mark.field_report(51)
 def test_a_long_history_is_read_only_at_its_end(tmp_path: Path) -> None:
     read: list[int] = []
 

@@ -75,6 +75,7 @@ def test_a_record_as_the_client_writes_it_is_read_whole() -> None:
 
 
 @pytest.mark.demand("ID-1")
+@pytest.mark.field_report(44)
 @given(
     order=st.permutations(KEYS),
     indent=st.sampled_from([None, 0, 4, "\t"]),
@@ -89,6 +90,7 @@ def test_layout_order_bom_and_extra_keys_change_nothing(
     assert parse(b"\xef\xbb\xbf" * bom + f"{space}{text}{space}".encode(), "/c") == WHOLE
 
 
+@pytest.mark.field_report(44)
 @given(st.sets(st.sampled_from(KEYS)))
 def test_what_the_record_does_not_say_is_none_and_without_pid_or_session_there_is_no_record(missing: set[str]) -> None:
     found = parse(encoded({key: value for key, value in RAW.items() if key not in missing}), "/c")
@@ -132,6 +134,7 @@ def test_what_is_no_record_is_none(data: bytes) -> None:
     assert parse(data, "/c") is None
 
 
+@pytest.mark.field_report(44)
 @pytest.mark.parametrize(
     ("pid", "expected"),
     [("8904", 8904), (8904.0, 8904), ("08904", 8904), (0, None), (-1, None), ("", None), ("x", None), ("٣", None)],
@@ -218,6 +221,7 @@ def test_the_record_of_a_live_process_is_read_at_once(config: Path, table: FakeT
 
 
 @pytest.mark.demand("ID-1")
+@pytest.mark.field_report(42)
 def test_a_stale_record_with_a_reused_pid_never_resolves(config: Path, table: FakeTable) -> None:
     put(config)
     table.end(8904)
@@ -251,6 +255,7 @@ def test_only_pid_and_start_together_resolve(
 
 
 @pytest.mark.demand("ID-1")
+@pytest.mark.field_report(44)
 @pytest.mark.parametrize("torn", [b"", encoded(RAW)[:100], encoded(RAW) + b'75}"'])
 def test_a_torn_read_is_tried_again_until_the_client_has_written(config: Path, table: FakeTable, torn: bytes) -> None:
     path = put(config)

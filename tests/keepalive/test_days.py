@@ -84,6 +84,7 @@ def test_the_spend_limit_is_the_operators(limit: int) -> None:
 
 
 @pytest.mark.demand("KA-9")
+@pytest.mark.field_report(55)
 @pytest.mark.parametrize("window", [0, -1, -8 * H])
 def test_a_window_without_a_length_is_never_open(window: int) -> None:
     world = day(settings=Settings(armed=True, window_ms=window)).run(9 * H)
@@ -91,12 +92,14 @@ def test_a_window_without_a_length_is_never_open(window: int) -> None:
 
 
 @pytest.mark.demand("KA-9", "KA-5")
+@pytest.mark.field_report(55)
 def test_a_window_of_ten_years_ends_by_the_spend_limit() -> None:
     world = day(settings=Settings(armed=True, window_ms=3650 * 24 * H)).run(60 * H)
     assert world.kinds() == ["ping"] * 20
 
 
 @pytest.mark.demand("KA-6")
+@pytest.mark.field_report(55)
 @pytest.mark.parametrize("offset", [-1, 0, 1, 30 * S])
 def test_a_prompt_at_the_very_moment_the_window_closes_decides_by_who_is_first(offset: int) -> None:
     world = day()
@@ -108,6 +111,7 @@ def test_a_prompt_at_the_very_moment_the_window_closes_decides_by_who_is_first(o
 
 
 @pytest.mark.demand("KA-6")
+@pytest.mark.field_report(55)
 def test_a_prompt_typed_while_the_wrap_is_in_flight_opens_a_window_of_its_own() -> None:
     world = day().run(8 * H + 5 * S)
     while "wrap" not in world.kinds():
@@ -166,6 +170,7 @@ def test_an_event_that_a_conduit_swallows_is_tried_once_on_the_next_and_that_con
 
 
 @pytest.mark.demand("KA-3")
+@pytest.mark.field_report(47)
 def test_where_no_conduit_delivers_there_are_two_tries_and_then_quiet_with_the_reason() -> None:
     world = day()
     world.swallowing = {"channel", "inbox_socket"}
@@ -248,6 +253,7 @@ def test_an_answer_that_never_comes_spends_the_stretchs_ping() -> None:
 
 
 @pytest.mark.demand("KA-9")
+@pytest.mark.field_report(52)
 def test_a_night_asleep_is_an_expired_cache_not_a_burst_of_pings() -> None:
     world = day()
     world.do(40 * MIN, lambda: world.suspend(3 * H)).run(12 * H)
@@ -255,6 +261,7 @@ def test_a_night_asleep_is_an_expired_cache_not_a_burst_of_pings() -> None:
 
 
 @pytest.mark.demand("KA-9")
+@pytest.mark.field_report(52)
 def test_where_no_clock_counts_sleep_a_jump_of_the_wall_clock_is_taken_for_sleep() -> None:
     world = day()
     world.steady_known = False
@@ -343,6 +350,7 @@ def test_a_machine_whose_clock_is_before_2020_is_served_all_the_same() -> None:
 
 
 @pytest.mark.demand("KA-9", "KA-7")
+@pytest.mark.field_report(49)
 def test_a_restart_at_any_minute_of_the_window_changes_no_push_by_more_than_a_tick() -> None:
     plain = day(leap=True).run(10 * H).delivered
     assert len(plain) == 11
@@ -354,6 +362,7 @@ def test_a_restart_at_any_minute_of_the_window_changes_no_push_by_more_than_a_ti
 
 
 @pytest.mark.demand("KA-9", "KA-7")
+@pytest.mark.field_report(49)
 def test_a_restart_every_minute_changes_no_push_by_more_than_a_tick() -> None:
     plain = day().run(10 * H).delivered
     world = day()
@@ -371,6 +380,7 @@ def test_two_servers_of_one_session_push_each_event_once() -> None:
 
 
 @pytest.mark.demand("KA-9")
+@pytest.mark.field_report(38)
 def test_clear_begins_anew_and_nothing_is_sent_before_the_next_prompt() -> None:
     world = day()
     world.do(3 * H, world.clear).run(12 * H)
@@ -382,6 +392,7 @@ def test_clear_begins_anew_and_nothing_is_sent_before_the_next_prompt() -> None:
 
 
 @pytest.mark.demand("KA-9")
+@pytest.mark.field_report(53)
 def test_after_a_compaction_the_cache_is_not_known_until_the_next_turn() -> None:
     world = day()
     world.do(44 * MIN, world.compact).run(4 * H)
@@ -389,6 +400,7 @@ def test_after_a_compaction_the_cache_is_not_known_until_the_next_turn() -> None
 
 
 @pytest.mark.demand("KA-9")
+@pytest.mark.field_report(46)
 def test_a_switch_of_the_tier_is_followed_from_the_next_write_on() -> None:
     world = day().run(50 * MIN)
     world.tier = FIVE_MINUTES

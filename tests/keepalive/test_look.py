@@ -100,6 +100,7 @@ def test_one_look_brings_idle_cache_operator_and_conduits_together(home: Home) -
 
 
 @pytest.mark.demand("ID-8")
+@pytest.mark.field_report(50)
 def test_the_history_counts_where_it_is_newer_and_its_absence_is_no_harm(home: Home) -> None:
     home.write(*TALK)
     (home.folder / "history.jsonl").write_bytes(lines([history_row("日本🦢" * 3000, NOON + 30 * S)]))

@@ -46,6 +46,7 @@ def said(record: Record | None = None, how: Settings = ARMED, **found: Any) -> d
 
 
 @pytest.mark.demand("KA-2")
+@pytest.mark.field_report(55)
 def test_the_status_of_a_warm_session_names_the_next_act_and_when() -> None:
     found = said(cache=cache(10 * MIN))
     assert fits(found, SCHEMA)
@@ -60,6 +61,7 @@ def test_the_status_of_a_warm_session_names_the_next_act_and_when() -> None:
 
 
 @pytest.mark.demand("KA-2", "KA-4", "KA-5")
+@pytest.mark.field_report(55)
 def test_pings_their_cost_and_the_last_read_back_are_said() -> None:
     last = attempt("ping", "proven", NOON - 50 * MIN, verdict="warm", read_tokens=49_000)
     before = Record(session=SESSION, operator_ms=NOON - 51 * MIN, operator_line=10)

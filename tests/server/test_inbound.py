@@ -278,6 +278,7 @@ def test_a_server_killed_after_its_claim_loses_nothing(story: Callable[..., Stor
 
 
 @pytest.mark.demand("CON-1")
+@pytest.mark.field_report(38)
 def test_mail_to_the_session_before_clear_reaches_the_one_after(story: Callable[..., Story]) -> None:
     told = story(argv=FLAGGED).ready()
     told.client.open_dialog("dialog open")

@@ -157,6 +157,7 @@ def test_a_switched_off_channel_is_named(tmp_path: Path, gate: str) -> None:
 
 
 @pytest.mark.demand("SRV-9", "SRV-12", "ID-2")
+@pytest.mark.field_report(38)
 def test_a_cleared_session_is_seen_at_once_with_its_disagreement(tmp_path: Path) -> None:
     with FakeClient(tmp_path, Plan(server=SERVER)) as client:
         client.wait_handshake()
