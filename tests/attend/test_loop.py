@@ -57,6 +57,14 @@ def send(client: FakeClient, *words: str) -> str:
     return str(json.loads(terminal(client, "send", "--json", *words).stdout)["id"])
 
 
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
 def tray(client: FakeClient) -> str:
     return layout.tray(layout.bus_root({"HOME": client.plan.home}), client.session_id)
 
@@ -112,6 +120,28 @@ def test_the_loop_follows_clear_and_mail_to_either_id_arrives_once(client: FakeC
     send(client, "--to", client.session_id, "to the new id")
     assert "to the new id" in monitor.lines(2)[1]
     assert len(monitor.lines()) == 2
+
+
+@pytest.mark.demand("ATT-8", "ATT-6")
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fdinfo"), reason="counts what inotify watches")
+def test_after_200_clears_the_loop_watches_as_little_as_after_a_few(client: FakeClient, tmp_path: Path) -> None:
+    monitor = Monitor(client, RUN, tmp_path / "monitor")
+    root = layout.bus_root({"HOME": client.plan.home})
+
+    def watches() -> int:
+        folder = f"/proc/{monitor.process.pid}/fdinfo"
+        return sum(_read(os.path.join(folder, name)).count("inotify wd:") for name in os.listdir(folder))
+
+    counts = []
+    for _ in range(200):
+        client.clear()
+        until(layout.trays(root), lambda: os.path.isdir(layout.tray(root, client.session_id)))
+        counts.append(watches())
+    sent = send(client, "--to", client.first_session_id, "to the first id of all")
+    assert sent in monitor.lines(1)[0]
+    assert watches() <= trays.FOLLOWED + 2
+    assert max(counts) <= trays.FOLLOWED + 4
+    assert sum(len(files) + len(folders) for _, folders, files in os.walk(layout.trays(root))) <= 3 * trays.FOLLOWED
 
 
 @pytest.mark.demand("ATT-4")

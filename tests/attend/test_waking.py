@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent_ways.attend import guard, intake, ledger, trays, waking
+from agent_ways.attend import guard, intake, ledger, standing, trays, waking
 from agent_ways.attend.sensors.messages import Messages
-from tests.attend.world import A, B, World
+from tests.attend.world import A, B, C, D, World
 from tests.support import transcripts as rows
 from tests.support.clock import START
 
@@ -119,3 +119,22 @@ def test_the_count_goes_on_whoever_perceives(world: World) -> None:
     sensor.look(me)
     world.send(other, "x", A)
     assert taken(world, me, 0).slips == ()
+
+
+@pytest.mark.demand("CON-4")
+@pytest.mark.parametrize("mode", ["default", "bypassPermissions"])
+def test_clear_keeps_the_mode_however_often_it_comes_before_a_prompt(world: World, mode: str) -> None:
+    started = rows.NOON - 60_000
+    world.client(10, A, startedAt=started)
+    world.arrive(10, "run")
+    world.write(A, rows.typed("hello", rows.NOON))
+    world.asks(A, mode)
+    for session in (B, C, D):
+        world.client(10, session, startedAt=started)
+        me = world.arrive(10, "run")
+    record = world.identity(10).record
+    assert standing.may_show(me, record, (), ("claude",)) == (mode == "default")
+    assert not standing.may_show(me, record, (), None)
+    assert not standing.may_show(me, None, (), ("claude",))
+    world.client(10, D, startedAt=rows.NOON + 1)
+    assert not standing.may_show(me, world.identity(10).record, (), ("claude",))

@@ -67,7 +67,8 @@ def _waits(root: str, session: str, record: SessionRecord) -> bool:
                     todo.append(entry[len(_AFTER) :])
             elif entry != _HELD:
                 return True
-    return False
+    # Again where there are earlier ids: what waited under one may have been brought here meanwhile.
+    return len(done) > 1 and _has_slips(layout.tray(root, session))
 
 
 def _went_on(root: str, record: SessionRecord) -> bool:
@@ -95,6 +96,6 @@ def _went_on(root: str, record: SessionRecord) -> bool:
 
 def _has_slips(folder: str) -> bool:
     try:
-        return any(entry != _HELD for entry in os.listdir(folder))
+        return any(entry != _HELD and not entry.startswith(_AFTER) for entry in os.listdir(folder))
     except OSError:
         return False

@@ -224,14 +224,23 @@ def register(bus: Bus, identity: Identity, reason: str = "") -> Instance:
         except OSError as error:
             raise state_error("make", tray, error) from None
         try:
-            for earlier in made.sessions[:-1]:
+            for earlier in made.sessions[:-1][-trays.FOLLOWED :]:
                 trays.follow(bus, made.session, earlier)
             _write(bus, made)
         except StateError:
             disk.remove_folders(new)
             raise
+        _gather(bus, made)
         _keep_persona(bus, made)
     return made
+
+
+def gather_all(bus: Bus, *, dry: bool = False) -> int:
+    """Bring every session's mail together under its present id; answers how many files and folders went, or would."""
+    if dry:
+        return sum(trays.gather(bus, one.sessions, dry=True) for one in read_all(bus))
+    with bus.lock(LOCK):
+        return sum(trays.gather(bus, one.sessions) for one in read_all(bus))
 
 
 def _choose(
@@ -281,9 +290,17 @@ def _give_up(bus: Bus, other: Instance, record: SessionRecord, client: Owner) ->
         disk.forget(layout.instance(bus.root, other.key))
         return
     trays.unfollow(bus, other.session, record.session)
-    for earlier in left[:-1]:
-        trays.follow(bus, left[-1], earlier)
-    _write(bus, other.but(sessions=left, client=None if other.client == client else other.client))
+    kept = other.but(sessions=left, client=None if other.client == client else other.client)
+    _write(bus, kept)
+    _gather(bus, kept)
+
+
+def _gather(bus: Bus, one: Instance) -> None:
+    """Bring its mail together. The registry's lock is held, so nobody takes one of its ids meanwhile."""
+    try:
+        trays.gather(bus, one.sessions)
+    except StateError:
+        pass  # what was not brought is followed from the present tray, and gathered the next time
 
 
 def _new(bus: Bus, record: SessionRecord, everyone: Sequence[Instance]) -> Instance:

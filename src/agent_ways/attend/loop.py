@@ -12,7 +12,7 @@ import select
 import signal
 import sys
 
-from agent_ways.attend import intake, layout, perceiver
+from agent_ways.attend import intake, layout, perceiver, trays
 from agent_ways.attend.bus import open_bus
 from agent_ways.attend.role import role
 from agent_ways.attend.sensors import SENSORS
@@ -126,7 +126,10 @@ class Loop:
         """Watch what changes when there is something to do; False where the system can not tell of it."""
         if self._watch is None:
             return False
-        tray = self._watch.add(layout.tray(self._bus.root, self._instance.session))
+        root, session = self._bus.root, self._instance.session
+        tray = self._watch.add(layout.tray(root, session))
+        for earlier in trays.followed(root, session):
+            self._watch.add(layout.tray(root, earlier))
         record = self._watch.add(records.path(self._instance.config_dir, self._claude.pid))
         return tray and record
 

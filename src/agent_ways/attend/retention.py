@@ -11,7 +11,7 @@ import os
 
 from agent_ways.attend import disk, ids, instances, layout, ledger, rooms, trays
 from agent_ways.attend.addresses import ALIVE
-from agent_ways.base.errors import state_error
+from agent_ways.base.errors import WaysError, state_error
 from agent_ways.base.values import Value
 
 TYPE_CHECKING = False
@@ -92,6 +92,7 @@ class _Run:
         self.shorten_rooms()
         self.delete_archive()
         self.forget_instances()
+        self.gather_trays()
         self.prune_slips()
         self.prune_claims()
         self.sweep_leftovers()
@@ -149,7 +150,7 @@ class _Run:
             slip.id
             for tray in disk.names(layout.trays(self.root))
             for held in (False, True)
-            for slip in trays.waiting(self.root, tray, held)
+            for slip in trays.own(self.root, tray, held)
         }
 
     def delete_archive(self) -> None:
@@ -179,14 +180,20 @@ class _Run:
                 self.forget(os.path.join(layout.marks(self.root, key), name))
                 self.done.records += 1
 
+    def gather_trays(self) -> None:
+        """Mail that came late to an id from before `/clear`, and what led there."""
+        try:
+            self.done.leftovers += instances.gather_all(self.bus, dry=self.dry)
+        except WaysError:
+            pass  # a full disk, or a session that registers just now: the next run, or that session itself, does it
+
     def prune_slips(self) -> None:
         """Slips and room entries whose signal never came (a killed writer's) or is deleted; empty trays of nobody."""
         known = {session for one in instances.read_all(self.bus) for session in one.sessions}
         for tray in disk.names(layout.trays(self.root)):
             for held in (False, True):
-                for slip in trays.waiting(self.root, tray, held):
-                    if slip.tray == tray:
-                        self.prune(slip.path(self.root), slip.id)
+                for slip in trays.own(self.root, tray, held):
+                    self.prune(slip.path(self.root), slip.id)
             folder = layout.tray(self.root, tray)
             if tray in known or self.young(folder):
                 continue

@@ -18,22 +18,27 @@ if TYPE_CHECKING:
     from agent_ways.claude.records import SessionRecord
     from agent_ways.claude.transcript import Row
 
+_CLEARS = 8
+"""`/clear`s in a row, without a prompt between them, over which the mode is looked for."""
+
 
 def may_show(
     instance: Instance, record: SessionRecord | None, rows: Iterable[Row], argv: tuple[str, ...] | None
 ) -> bool:
     """Whether the session is known to ask before it acts. `rows` are its transcript's last, `argv` its client's.
 
-    `/clear` keeps the mode and begins a new transcript, so the one before counts where the new one says nothing.
+    `/clear` keeps the mode and begins a new transcript, so the last one before counts where the new one says nothing.
     """
     if record is None or permission.may_bypass(argv, settings.files(instance.config_dir, record.cwd)):
         return False
     if permission.mode(rows) is not None:
         return permission.asks(rows)
-    before = instance.sessions[-2:-1]
-    path = transcript.find(instance.config_dir, before[0]) if before else None
-    if path is None or record.started_at is None:
+    if record.started_at is None:
         return False
-    earlier = transcript.tail(path, TAIL)
-    newest = max((row.at for row in earlier if row.at is not None), default=0)
-    return newest >= record.started_at and permission.asks(earlier)
+    for session in reversed(instance.sessions[:-1][-_CLEARS:]):
+        path = transcript.find(instance.config_dir, session)
+        if path is not None:
+            earlier = transcript.tail(path, TAIL)
+            newest = max((row.at for row in earlier if row.at is not None), default=0)
+            return newest >= record.started_at and permission.asks(earlier)
+    return False

@@ -112,6 +112,8 @@ class Inbound:
         if self._files is not None and instance.client is not None:
             tray = layout.tray(self._bus.root, instance.session)
             disk.make_folders(tray)
+            for earlier in trays.followed(self._bus.root, instance.session):
+                self._files.add(layout.tray(self._bus.root, earlier))
             record = records.path(instance.config_dir, instance.client.pid)
             self._told = self._files.add(tray) and self._files.add(record)
 
