@@ -1,7 +1,7 @@
 """`python -m tests.bench [--quick] [--json FILE] [--zipapp FILE] [--only ROW ...]`, which `make bench` runs.
 
-Prints two tables: what was measured for each server, and which of the figures to hold do hold. Exits 0 with
-whatever is in them.
+Prints three tables: what was measured for each server, for each command, and which of the figures to hold do hold.
+Exits 0 with whatever is in them.
 """
 
 from __future__ import annotations
@@ -21,12 +21,10 @@ from build import ROOT
 from tests.bench import table
 from tests.bench.cache import Cache, UnavailableError, clean_environment
 from tests.bench.calls import Caller
+from tests.bench.commands import commands, session
 from tests.bench.figures import BARE, verdicts
 from tests.bench.measures import FULL, QUICK, Bench
-from tests.bench.rows import HERE, Machine, available
-from tests.support.plan import Plan
-from tests.support.session_files import new_id
-from tests.support.session_record import SessionRecord
+from tests.bench.rows import HERE, Machine, available, frozen_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,18 +52,21 @@ def main(arguments: list[str] | None = None) -> int:
             program = None
         caller = Caller(program, scratch)
         size = QUICK if options.quick else FULL
-        bench = Bench(rows, machine.python, _session(scratch), size, caller)
+        hot = [] if options.only else commands(scratch, frozen_folder(), size.old)
+        bench = Bench(rows, machine.python, session(scratch, "home")[0], size, caller, hot)
         began = time.monotonic()
         bench.run()
         left = sorted(_left_behind(scratch))
         bench.results[BARE]["left_behind"] = len(left)
-    results = {row.key: bench.results[row.key] for row in bench.measured} | {BARE: bench.results[BARE]}
+    hot = [command for command in hot if command.key not in bench.broken]
+    keys = [BARE, *(row.key for row in bench.measured), *(command.key for command in hot)]
+    results = {key: bench.results[key] for key in keys}
     sys.stdout.write(
         f"\nPython {sys.version.split()[0]} at {machine.python}, {os.cpu_count()} processors, "
         f"{size.rounds} rounds, {size.blocks * size.calls:,} calls one by one and {size.bursts} bursts of "
         f"{size.pipelined:,} by {caller.words}, "
         f"{time.monotonic() - began:.0f} s; ratios to the zipapp in parentheses\n\n"
-        f"{table.measured(bench.measured, results)}\n\n{table.judged(results)}\n"
+        f"{table.measured(bench.measured, results)}\n\n{table.run(hot, results)}\n\n{table.judged(results)}\n"
     )
     for name in left:
         sys.stdout.write(f"left behind: {name}\n")
@@ -81,18 +82,6 @@ def _built(scratch: str) -> str:
     command = [interpreter(), "-E", "-s", "-m", "build.zipapp", "--output", path]
     subprocess.run(command, cwd=ROOT, env=clean_environment(), stdout=subprocess.DEVNULL, check=True)
     return path
-
-
-def _session(scratch: str) -> dict[str, str]:
-    """The environment of a server in a live session, whose Claude process is this one, in a throw-away home."""
-    home, project = os.path.join(scratch, "home"), os.path.join(scratch, "project")
-    for folder in (home, project):
-        os.mkdir(folder)
-    config = os.path.join(home, ".claude")
-    plan = Plan(home=home, config_dir=config, project=project)
-    SessionRecord(plan, pid=os.getpid(), session_id=new_id(), socket_path="", clock=time.time).write()
-    env = {name: value for name, value in clean_environment().items() if not name.startswith("XDG_")}
-    return {**env, "HOME": home, "CLAUDECODE": "1", "CLAUDE_CODE_ENTRYPOINT": plan.entrypoint}
 
 
 def _left_behind(scratch: str) -> Iterator[str]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tests.bench.rows import FLOOR, INSTALLED, PROBE, PYTHON_SDK, ZIPAPP
+from tests.bench.commands import DRAIN, DRAIN_OLD, STATUSLINE
+from tests.bench.rows import FLOOR, FROZEN, INSTALLED, PROBE, PYTHON_SDK, ZIPAPP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -83,8 +84,13 @@ FIGURES = (
         1 / 50,
         inverse=True,
     ),
+    Figure("start to initialize-answer, frozen / zipapp", _ratio("init_ms", FROZEN, ZIPAPP), 1.4, 1.2),
     Figure("PSS per copy at 20 copies, zipapp", _value("pss20_mb"), 8, 5, "MB"),
     Figure("PSS per copy at 20 copies, installed", _value("pss20_mb", INSTALLED), 8, 5, "MB"),
+    Figure("PSS per copy at 20 copies, frozen", _value("pss20_mb", FROZEN), 8, 5, "MB"),
+    Figure("attend inbox --drain, nothing new / bare Python", _ratio("run_ms", DRAIN, BARE, "init_ms"), 2.6, 2),
+    Figure("the same, with a long history / with none", _ratio("run_least_ms", DRAIN_OLD, DRAIN), 1.1, 1.05),
+    Figure("ways statusline, installed / bare Python", _ratio("run_ms", STATUSLINE, BARE, "init_ms"), 3, 2.5),
     Figure("processes at rest", _value("processes"), 1, 1, ""),
     Figure("threads at rest", _value("threads"), 1, 1, ""),
     Figure("wake-ups per second at rest, nothing outstanding", _value("wakeups"), 0, 0, "/s"),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from tests.bench.calls import Caller
+    from tests.bench.commands import Command
     from tests.bench.rows import Row
 
 COPIES = 20
@@ -28,6 +29,9 @@ SETTLE = 0.3
 """Seconds from the first answer to a look at memory."""
 REST = 2.0
 """Seconds from the last answer until a server counts as idle."""
+
+LEAST = ("init_ms", "run_ms")
+"""Of these the least of all rounds is kept, too."""
 
 Figures = dict[str, float]
 
@@ -46,10 +50,12 @@ class Size:
     bursts: int
     pipelined: int
     """Calls all at once in a burst."""
+    old: int
+    """Old signals in the bus with the long history."""
 
 
-FULL = Size(rounds=21, idle=20.0, warm_up=2000, blocks=50, calls=200, bursts=7, pipelined=2000)
-QUICK = Size(rounds=5, idle=5.0, warm_up=500, blocks=10, calls=100, bursts=3, pipelined=1000)
+FULL = Size(rounds=21, idle=20.0, warm_up=2000, blocks=50, calls=200, bursts=7, pipelined=2000, old=100_000)
+QUICK = Size(rounds=5, idle=5.0, warm_up=500, blocks=10, calls=100, bursts=3, pipelined=1000, old=10_000)
 
 
 @dataclass
@@ -61,6 +67,7 @@ class Bench:
     env: dict[str, str]
     size: Size
     caller: Caller
+    commands: list[Command] = field(default_factory=list)
     results: dict[str, Figures] = field(default_factory=dict)
     broken: dict[str, str] = field(default_factory=dict)
 
@@ -70,6 +77,8 @@ class Bench:
             self.results[row.key] = {}
         whole = [row for row in self.rows if not row.calls_only]
         self._say("start and exit")
+        for command in self.commands:
+            self._try(command, command.check)
         self._starts(whole)
         self._say(f"memory of one copy and of {COPIES}")
         self._each(whole, self._one_copy)
@@ -88,12 +97,15 @@ class Bench:
 
     def _each(self, rows: Iterable[Row], act: Callable[[Row], None]) -> None:
         for row in rows:
-            if row.key in self.broken:
-                continue
-            try:
-                act(row)
-            except (BrokenServerError, OSError) as error:
-                self.broken[row.key] = f"{row.title}: {error}"
+            self._try(row, lambda row=row: act(row))  # type: ignore[misc]
+
+    def _try(self, what: Row | Command, act: Callable[[], None]) -> None:
+        if what.key in self.broken:
+            return
+        try:
+            act()
+        except (BrokenServerError, OSError) as error:
+            self.broken[what.key] = f"{what.title}: {error}"
 
     def _ready(self, row: Row) -> Server:
         server = Server(row, self.env)
@@ -109,11 +121,13 @@ class Bench:
     # ---- start
 
     def _starts(self, rows: list[Row]) -> None:
-        times: dict[str, list[Figures]] = {row.key: [] for row in rows}
+        times: dict[str, list[Figures]] = {key: [] for key in self._keys(rows)}
         bare: list[float] = []
         for number in range(self.size.rounds + 2):
             begun = self._bare()
             self._each(rows, lambda row: times[row.key].append(self._start(row)))
+            for each in self.commands:
+                self._try(each, lambda each=each: times[each.key].append({"run_ms": each.run()}))  # type: ignore[misc]
             if number < 2:  # the first starts write bytecode and fill the page cache
                 for kept in times.values():
                     kept.clear()
@@ -122,8 +136,12 @@ class Bench:
         self.results["bare"] = {"init_ms": statistics.median(bare), "init_least_ms": min(bare)}
         for key, kept in times.items():
             if key not in self.broken:
-                self.results[key] |= {name: statistics.median(one[name] for one in kept) for name in kept[0]}
-                self.results[key]["init_least_ms"] = min(one["init_ms"] for one in kept)
+                found = {name: statistics.median(one[name] for one in kept) for name in kept[0]}
+                least = {f"{name[:-3]}_least_ms": min(one[name] for one in kept) for name in kept[0] if name in LEAST}
+                self.results[key] = {**self.results.get(key, {}), **found, **least}
+
+    def _keys(self, rows: list[Row]) -> list[str]:
+        return [row.key for row in rows] + [command.key for command in self.commands]
 
     def _bare(self) -> float:
         """Milliseconds that `python3 -I -S -c pass` takes from before its start to after its end."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from build import ROOT
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from tests.bench.cache import Cache
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ZIPAPP, INSTALLED, PROBE, FLOOR, PYTHON_SDK = "zipapp", "installed", "probe", "c", "python-sdk"
+ZIPAPP, INSTALLED, FROZEN, PROBE, FLOOR, PYTHON_SDK = "zipapp", "installed", "frozen", "probe", "c", "python-sdk"
 TEXT = "the quick brown fox"
 
 SDK_SERVER = """\
@@ -76,6 +77,21 @@ def installed(machine: Machine) -> Row:
     return Row(key=INSTALLED, title="installed", command=(command,), tool="ways_status", arguments={})
 
 
+def frozen(machine: Machine) -> Row:
+    """The form that needs no Python, as a release has it."""
+    del machine
+    folder = frozen_folder()
+    if folder is None:
+        raise UnavailableError("dist/frozen is not built (make frozen), and AGENT_WAYS_FROZEN names no other")
+    return Row(key=FROZEN, title="frozen", command=(str(folder / "ways-mcp"),), tool="ways_status", arguments={})
+
+
+def frozen_folder() -> Path | None:
+    """The frozen folder: the one that AGENT_WAYS_FROZEN names, else the checkout's; None where it is not built."""
+    folder = Path(os.environ.get("AGENT_WAYS_FROZEN") or ROOT / "dist" / "frozen")
+    return folder if os.access(folder / "ways-mcp", os.X_OK) else None
+
+
 def probe(machine: Machine) -> Row:
     """Our server with a module that has the same tiny tool as the peers: what a call costs in the server itself."""
     command = (machine.python, "-I", "-S", os.path.join(ROOT, "tests", "support", "probe_server.py"))
@@ -97,7 +113,7 @@ def python_sdk(machine: Machine) -> Row:
     return Row(key=PYTHON_SDK, title="Python SDK", command=(python, source))
 
 
-OURS: tuple[Callable[[Machine], Row], ...] = (zipapp, installed, probe)
+OURS: tuple[Callable[[Machine], Row], ...] = (zipapp, installed, frozen, probe)
 PEERS: tuple[Callable[[Machine], Row], ...] = (floor, python_sdk)
 
 

@@ -10,6 +10,7 @@ from tests.bench.rows import ZIPAPP
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tests.bench.commands import Command
     from tests.bench.figures import Figure, Results
     from tests.bench.rows import Row
 
@@ -56,6 +57,18 @@ def measured(rows: Sequence[Row], results: Results) -> str:
             else:
                 cells.append(f"{form.format(value)} ({value / base[name]:.2f})")
         body.append([words, *cells])
+    return _aligned(body)
+
+
+def run(commands: Sequence[Command], results: Results) -> str:
+    """A line for each command: from start to end, and its ratio to bare Python."""
+    body = [["", "start to end, ms", "least, ms", "/ bare Python", "least / least"]]
+    bare = results[BARE]
+    for command in commands:
+        found = results[command.key]
+        ratio, least = found["run_ms"] / bare["init_ms"], found["run_least_ms"] / bare["init_least_ms"]
+        times = [f"{found['run_ms']:.1f}", f"{found['run_least_ms']:.1f}"]
+        body.append([command.title, *times, f"{ratio:.2f}", f"{least:.2f}"])
     return _aligned(body)
 
 
