@@ -7,12 +7,12 @@ import subprocess
 
 import pytest
 
-from agent_ways.attend import catalogue, completion, reference, words
+from agent_ways.attend import catalogue, commands, completion, reference, words
 from agent_ways.attend.entry import OPTION, Verb
 from agent_ways.attend.verbs import problems
 from agent_ways.base.errors import UsageError
 
-BY_NAME = {verb.name: verb for verb in catalogue.VERBS}
+BY_NAME = {verb.name: verb for verb in commands.VERBS}
 
 
 def taken(verb: Verb) -> list[str]:
@@ -27,7 +27,7 @@ def test_the_seven_tools_are_those_of_the_design_and_every_verb_is_a_command() -
 
 
 @pytest.mark.demand("ATT-3")
-@pytest.mark.parametrize("verb", catalogue.VERBS, ids=lambda verb: verb.name)
+@pytest.mark.parametrize("verb", commands.VERBS, ids=lambda verb: verb.name)
 def test_help_and_reference_name_every_parameter_of_a_verb(verb: Verb) -> None:
     shown, page = words.help_of(verb), reference.reference()
     section = page.split(f"## attend {verb.name}\n")[1].split("\n## ")[0]
@@ -40,7 +40,7 @@ def test_help_and_reference_name_every_parameter_of_a_verb(verb: Verb) -> None:
 
 
 @pytest.mark.demand("ATT-3")
-@pytest.mark.parametrize("verb", catalogue.VERBS, ids=lambda verb: verb.name)
+@pytest.mark.parametrize("verb", commands.VERBS, ids=lambda verb: verb.name)
 def test_the_example_of_a_verb_is_a_command_line_that_its_grammar_takes(verb: Verb) -> None:
     line = verb.example.partition(" < ")[0].removeprefix("source <(").removesuffix(")")
     command, name, *rest = shlex.split(line)
@@ -69,7 +69,7 @@ def test_the_two_tools_that_a_woken_model_needs_are_never_deferred() -> None:
     assert [verb.name for verb in catalogue.tools() if verb.always_load] == ["reply", "inbox"]
 
 
-@pytest.mark.parametrize("verb", catalogue.VERBS, ids=lambda verb: verb.name)
+@pytest.mark.parametrize("verb", commands.VERBS, ids=lambda verb: verb.name)
 def test_names_of_parameters_are_unique_and_an_option_is_its_name(verb: Verb) -> None:
     assert len(set(taken(verb))) == len(taken(verb))
     for one in verb.parameters:
@@ -79,7 +79,7 @@ def test_names_of_parameters_are_unique_and_an_option_is_its_name(verb: Verb) ->
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_knows_every_verb_and_option(shell: str) -> None:
     script = completion.script(shell)
-    for verb in catalogue.VERBS:
+    for verb in commands.VERBS:
         assert verb.name in script
         for one in verb.parameters:
             if one.place == OPTION:

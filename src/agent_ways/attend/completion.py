@@ -6,7 +6,7 @@ is wanted. Must not know how words are parsed.
 
 from __future__ import annotations
 
-from agent_ways.attend import catalogue
+from agent_ways.attend import commands
 from agent_ways.attend.entry import FLAG, OPTION
 
 TYPE_CHECKING = False
@@ -31,12 +31,12 @@ def _choices(verb: Verb) -> list[str]:
 
 def _cases() -> str:
     return "\n".join(
-        f'        {verb.name}) words="{" ".join([*_options(verb), *_choices(verb)])}" ;;' for verb in catalogue.VERBS
+        f'        {verb.name}) words="{" ".join([*_options(verb), *_choices(verb)])}" ;;' for verb in commands.VERBS
     )
 
 
 def _bash() -> str:
-    names = " ".join(verb.name for verb in catalogue.VERBS)
+    names = " ".join(verb.name for verb in commands.VERBS)
     return f"""\
 # bash completion of attend; put it in force with: source <(attend completion bash)
 _attend() {{
@@ -57,7 +57,7 @@ complete -F _attend attend
 
 
 def _zsh() -> str:
-    names = " ".join(verb.name for verb in catalogue.VERBS)
+    names = " ".join(verb.name for verb in commands.VERBS)
     return f"""\
 #compdef attend
 # zsh completion of attend; put it in force with: source <(attend completion zsh)
@@ -83,7 +83,7 @@ def _fish() -> str:
         "# fish completion of attend; put it in force with: attend completion fish | source",
         "complete -c attend -f",
     ]
-    for verb in catalogue.VERBS:
+    for verb in commands.VERBS:
         lines.append(f"complete -c attend -n __fish_use_subcommand -a {verb.name} -d {_quoted(verb.summary)}")
         seen = f"'__fish_seen_subcommand_from {verb.name}'"
         for one in verb.parameters:

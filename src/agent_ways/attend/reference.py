@@ -5,7 +5,7 @@ Owns the page's layout. Used by the recipe that writes generated files, never at
 
 from __future__ import annotations
 
-from agent_ways.attend import catalogue, words
+from agent_ways.attend import commands, words
 from agent_ways.attend.entry import OPTION, TEXTS, WORDS
 from agent_ways.base.jsontext import dumps_readable
 
@@ -31,9 +31,9 @@ def reference() -> str:
     """The whole page."""
     rows = [
         f"| [{verb.name}](#attend-{verb.name}) | {verb.summary} | {f'`attend_{verb.name}`' if verb.tool else ''} |"
-        for verb in catalogue.VERBS
+        for verb in commands.VERBS
     ]
-    return _HEAD + "\n".join(rows) + "\n" + "".join(_section(verb) for verb in catalogue.VERBS)
+    return _HEAD + "\n".join(rows) + "\n" + "".join(_section(verb) for verb in commands.VERBS)
 
 
 def _section(verb: Verb) -> str:

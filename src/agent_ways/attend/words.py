@@ -6,7 +6,7 @@ before `--`. Must not know any verb. Pure: standard input is read by who calls.
 
 from __future__ import annotations
 
-from agent_ways.attend import catalogue
+from agent_ways.attend import catalogue, commands
 from agent_ways.attend.addresses import near_matches
 from agent_ways.attend.entry import COUNT, FLAG, OPTION, TEXTS, WORD, WORDS
 from agent_ways.base.errors import UsageError
@@ -35,7 +35,7 @@ def verb_of(word: str) -> Verb:
     """The verb of that name; raises `UsageError` with near matches."""
     found = catalogue.find(word)
     if found is None:
-        near = near_matches(word, [verb.name for verb in catalogue.VERBS])
+        near = near_matches(word, [verb.name for verb in commands.VERBS])
         hint = f"Did you mean: attend {near[0]}?" if near else "See what it knows: attend --help"
         raise UsageError(f"attend does not know: {word}", hint)
     return found
@@ -115,7 +115,7 @@ def help_text() -> str:
     lines = [OPENING]
     for group in catalogue.GROUPS:
         lines.append(f"{group}:")
-        lines += [f"  {verb.name:<11} {verb.summary}" for verb in catalogue.VERBS if verb.group == group]
+        lines += [f"  {verb.name:<11} {verb.summary}" for verb in commands.VERBS if verb.group == group]
         lines.append("")
     return "\n".join([*lines, CLOSING])
 
