@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agent_ways.attend import catalogue, render
+from agent_ways.attend import commands, render
 from agent_ways.attend.render import Style, visible
 from agent_ways.base.process import process_table, this_process
 from tests.attend.frontends.callers import misfits
@@ -255,7 +255,7 @@ def test_json_is_one_document_of_every_verb_that_answers_and_refused_by_the_othe
     sent = attend.json("send", "--to", "operator", "x")["id"]
     words = {"send": ["x"], "reply": None, "show": [sent], "thread": [sent], "search": ["x"], "completion": ["fish"]}
     words |= dict.fromkeys(("join", "leave", "watch", "keepwarm"))  # for sessions, or without an end
-    for verb in catalogue.VERBS:
+    for verb in commands.VERBS:
         given = words.get(verb.name, [])
         if verb.result is None:
             ran = attend.run(verb.name, "--json", *(["session-start"] if verb.name == "hook" else []))

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from agent_ways.attend import catalogue
+from agent_ways.attend import catalogue, commands
 
 with open("src/agent_ways/projected/skills/attend/SKILL.md", encoding="utf-8") as file:
     SKILL = file.read()
@@ -26,7 +26,7 @@ def test_every_tool_and_verb_that_is_named_exists(text: str) -> None:
     tools = {f"attend_{verb.name}" for verb in catalogue.tools()}
     assert set(re.findall(r"attend_[a-z]+", text)) <= tools
     named = set(re.findall(r"(?m)(?:`|^)attend ([a-z]+)", text))
-    assert named <= {verb.name for verb in catalogue.VERBS}
+    assert named <= {verb.name for verb in commands.VERBS}
     assert named
 
 
