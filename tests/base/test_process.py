@@ -289,6 +289,31 @@ def test_what_another_host_or_pid_namespace_owns_is_unknown(changes: dict[str, s
     assert owner(**changes).verdict(owner(), table) == verdict
 
 
+@pytest.mark.demand("ATT-6", "ATT-7", "SRV-11")
+@pytest.mark.parametrize(
+    ("changes", "here", "verdict"),
+    [
+        ({"boot": ""}, {}, "alive"),
+        ({}, {"boot": ""}, "alive"),
+        ({"boot": ""}, {"boot": ""}, "alive"),
+        ({"boot": "", "start": "999"}, {}, "unknown"),
+        ({"start": "999"}, {"boot": ""}, "unknown"),
+        ({"boot": "", "pid": 701}, {"boot": ""}, "unknown"),
+        ({"boot": "", "namespace": ""}, {}, "unknown"),
+        ({"start": ""}, {}, "unknown"),
+        ({"start": "", "boot": "b0"}, {}, "dead"),
+        ({"pid": 701}, {"start": ""}, "unknown"),
+        ({"host": "there", "boot": ""}, {}, "unknown"),
+    ],
+)
+def test_where_a_boot_or_a_start_could_not_be_read_nobody_is_called_dead(
+    changes: dict[str, str | int], here: dict[str, str | int], verdict: str
+) -> None:
+    table = FakeTable()
+    table.add(700, start="1000")
+    assert owner(**changes).verdict(owner(**here), table) == verdict
+
+
 @given(st.text(), st.text(), st.text(), st.integers(), st.text())
 def test_an_owner_survives_its_record(host: str, boot: str, namespace: str, pid: int, start: str) -> None:
     one = Owner(host=host, boot=boot, namespace=namespace, pid=pid, start=start)

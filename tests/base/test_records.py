@@ -361,3 +361,21 @@ def test_taking_away_what_is_gone_or_can_not_go_is_nothing(tmp_path: Path) -> No
     records.remove(str(tmp_path))
     assert tmp_path.is_dir()
     records.sync_dir(str(tmp_path / "none"))
+
+
+@pytest.mark.parametrize("moment", ["write", "rename"])
+def test_an_interrupt_in_the_midst_of_a_write_leaves_the_old_record_and_nothing_else(
+    tmp_path: Path, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(tmp_path / "record.json")
+    write_record(path, {"v": 1, "x": "old"})
+
+    def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, moment, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_record(path, {"v": 1, "x": "new"})
+    monkeypatch.undo()
+    assert os.listdir(tmp_path) == ["record.json"]
+    assert read_record(path, 1) == {"v": 1, "x": "old"}

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agent_ways.base.errors import UsageError
+from agent_ways.base.errors import UsageError, WaysError
 from agent_ways.server.host import Host
 from agent_ways.server.module import Module
+from agent_ways.server.protocol import channel_event
 from agent_ways.server.registry import Entry
-from agent_ways.server.tools import LONGEST_DESCRIPTION, Tool
+from agent_ways.server.tools import LONGEST_DESCRIPTION, LONGEST_TEXT, Tool
 from tests.server.worlds import world
 
 if TYPE_CHECKING:
@@ -50,6 +52,12 @@ class Good(Module):
             raise KeyError(how)
         if how == "foreign":
             return {"x": object()}
+        if how == "list":
+            return ["no", "object"]  # type: ignore[return-value]  # the defect itself
+        if how == "interrupt":
+            raise KeyboardInterrupt
+        if how == "long":
+            raise WaysError("x" * 1_000_000, "y" * 1_000_000)
         return {"said": tool}
 
     def start(self, host: Lent) -> None:
@@ -62,7 +70,7 @@ class BadStart(Good):
     tools = (tool("badstart_say"),)
 
     def start(self, host: Lent) -> None:
-        host.watch(77, lambda: None)
+        host.watch(0, lambda: None)
         raise OSError(24, "Too many open files")
 
 
@@ -128,7 +136,7 @@ def test_a_module_that_fails_at_start_is_named_and_keeps_no_events(entries: Call
 @pytest.mark.demand("SRV-4", "SRV-5")
 def test_a_call_that_fails_is_said_and_the_next_one_clears_it(entries: Callable[..., list[Entry]]) -> None:
     host = Host(entries(Good), world(), Pushes())
-    for how in ("exit", "defect", "foreign"):
+    for how in ("exit", "defect", "foreign", "list", "interrupt"):
         result = json.loads(host.call("good_say", {"how": how}))
         assert result["isError"] is True
         assert host.report().live == ()
@@ -154,17 +162,17 @@ def test_events_run_when_due_and_a_failing_one_ends_only_its_module(entries: Cal
     lent.at(5.0, lambda: happened.append("five"))
     lent.at(3.0, lambda: happened.append("three"))
     lent.at(9.0, lambda: happened.append("nine"))
-    lent.watch(11, lambda: happened.append("readable"))
+    lent.watch(1, lambda: happened.append("readable"))
     assert host.next_time() == 3.0
     host.tick(6.0)
-    host.ready(11)
-    host.ready(12)
+    host.ready(1)
+    host.ready(2)
     assert happened == ["three", "five", "readable"]
     assert lent.push("text", {"kind": "x"})
     assert pushes == [("text", {"kind": "x"})]
 
-    lent.watch(11, lambda: sys.exit(2))
-    host.ready(11)
+    lent.watch(1, lambda: sys.exit(2))
+    host.ready(1)
     assert host.watched == ()
     assert host.next_time() is None
     assert dict(host.report().failed) == {"good": "stopped its events: SystemExit: 2"}
@@ -175,10 +183,10 @@ def test_events_run_when_due_and_a_failing_one_ends_only_its_module(entries: Cal
 def test_a_watch_is_given_back(entries: Callable[..., list[Entry]]) -> None:
     host = Host(entries(Good), world(), Pushes())
     host.start()
-    Good.lent.watch(11, lambda: None)
-    assert host.watched == (11,)
-    Good.lent.unwatch(11)
-    Good.lent.unwatch(11)
+    Good.lent.watch(1, lambda: None)
+    assert host.watched == (1,)
+    Good.lent.unwatch(1)
+    Good.lent.unwatch(1)
     assert len(host.watched) == 0
 
 
@@ -197,3 +205,126 @@ def test_instructions_stay_within_what_every_client_shows(entries: Callable[...,
     text = host.instructions("Hello.")
     assert text == "Hello.\ngood_say says good.\nlast words"
     assert len(text.encode()) <= LONGEST_DESCRIPTION
+
+
+class NoWords(Good):
+    name = "nowords"
+    instructions = None  # type: ignore[assignment]  # the defect itself
+
+
+@pytest.mark.demand("SRV-4")
+def test_a_module_without_words_is_left_out_of_the_instructions_and_named(entries: Callable[..., list[Entry]]) -> None:
+    host = Host(entries(NoWords, Good), world(), Pushes())
+    assert host.instructions("Hello.") == "Hello.\ngood_say says good."
+    assert dict(host.report().failed) == {"nowords": "could not be loaded: TypeError: its instructions are no text"}
+
+
+ASKED: dict[str, Callable[[Lent], None]] = {
+    "no end": lambda host: host.at(float("inf"), print),
+    "before all time": lambda host: host.at(float("-inf"), print),
+    "not a number": lambda host: host.at(float("nan"), print),
+    "text": lambda host: host.at("5", print),  # type: ignore[arg-type]
+    "nothing": lambda host: host.at(None, print),  # type: ignore[arg-type]
+    "truth": lambda host: host.at(True, print),
+    "a number that no clock shows": lambda host: host.at(10**400, print),
+    "a negative descriptor": lambda host: host.watch(-1, print),
+    "a closed descriptor": lambda host: host.watch(closed_descriptor(), print),
+    "a descriptor that is text": lambda host: host.watch("0", print),  # type: ignore[arg-type]
+    "a descriptor too large": lambda host: host.watch(1 << 40, print),
+    "a meta key that the client drops": lambda _host: made(channel_event("x", {"Bad-Key": "1"})),
+}
+
+
+def closed_descriptor() -> int:
+    reader, writer = os.pipe()
+    os.close(reader)
+    os.close(writer)
+    return reader
+
+
+def made(line: bytes) -> None:
+    raise AssertionError(line)
+
+
+@pytest.mark.demand("SRV-4", "SRV-10")
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("moment", ["start", "event"])
+def test_a_module_that_asks_for_what_can_not_be_fails_with_a_reason_and_alone(
+    entries: Callable[..., list[Entry]], asked: str, moment: str
+) -> None:
+    class Asks(Good):
+        name = "asks"
+
+        def start(self, host: Lent) -> None:
+            if moment == "start":
+                ASKED[asked](host)
+            else:
+                host.at(1.0, lambda: ASKED[asked](host))
+
+    host = Host(entries(Asks, Good), world(), Pushes())
+    host.start()
+    host.tick(2.0)
+    failed = dict(host.report().failed)
+    assert list(failed) == ["asks"]
+    assert failed["asks"].startswith("could not start: " if moment == "start" else "stopped its events: ")
+    assert "AssertionError" not in failed["asks"]
+    assert host.watched == ()
+    assert host.next_time() is None
+    assert host.report().live == ("good",)
+
+
+@pytest.mark.demand("SRV-4")
+def test_a_descriptor_that_has_ended_is_told_of_once_and_must_then_be_given_back(
+    entries: Callable[..., list[Entry]],
+) -> None:
+    host = Host(entries(Good), world(), Pushes())
+    host.start()
+    lent, happened = Good.lent, list[str]()
+
+    def give_back() -> None:
+        happened.append("given back")
+        lent.unwatch(1)
+
+    lent.watch(1, give_back)
+    lent.watch(2, lambda: happened.append("kept"))
+    host.ended(1)
+    host.ended(1)
+    assert host.report().failed == ()
+    assert 1 not in host.watched
+    host.ended(2)
+    host.ended(2)
+    assert happened == ["given back", "kept"]
+    assert len(host.watched) == 0
+    assert dict(host.report().failed) == {
+        "good": "stopped its events: ValueError: descriptor 2 has ended and is still watched"
+    }
+
+
+def test_a_module_can_not_give_back_the_watch_of_another(entries: Callable[..., list[Entry]]) -> None:
+    class Other(Good):
+        name = "other"
+
+        def start(self, host: Lent) -> None:
+            host.unwatch(1)
+
+    class First(Good):
+        name = "first"
+
+        def start(self, host: Lent) -> None:
+            host.watch(1, lambda: None)
+
+    host = Host(entries(First, Other), world(), Pushes())
+    host.start()
+    assert host.watched == (1,)
+
+
+@pytest.mark.demand("SRV-6")
+def test_no_failure_is_longer_than_what_the_client_keeps(entries: Callable[..., list[Entry]]) -> None:
+    host = Host(entries(Good), world(), Pushes())
+    for arguments in (
+        {"how": "long"},
+        {f"no argument {number}": 1 for number in range(10_000)},
+        {chr(0x1F600) * 100 + str(number): 1 for number in range(1000)},
+    ):
+        text = text_of(host.call("good_say", arguments))
+        assert len(text.encode("utf-16-le")) // 2 < LONGEST_TEXT

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -119,3 +121,67 @@ def test_a_line_that_has_begun_is_ended_and_the_rest_can_still_be_cancelled() ->
         taken += part
     os.close(reader)
     assert taken == big
+
+
+@pytest.mark.demand("SRV-7")
+@given(
+    steps=st.lists(
+        st.one_of(
+            st.tuples(st.just("put"), st.integers(0, 4), st.integers(1, 3000)),
+            st.tuples(st.just("cancel"), st.integers(0, 4), st.just(0)),
+            st.tuples(st.just("flush"), st.just(0), st.just(0)),
+        ),
+        max_size=60,
+    )
+)
+def test_whatever_is_cancelled_when_no_answer_is_torn_and_none_leaves_after_its_cancel(
+    steps: list[tuple[str, int, int]],
+) -> None:
+    """A model in which every answer is one line: those that may be dropped are dropped, others come whole, in order."""
+    reader, fd = os.pipe()
+    fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, 4096)
+    try:
+        writer, number, waiting, dropped = Writer(fd), 0, list[tuple[int, bytes]](), set[bytes]()
+        sent = list[bytes]()
+        os.write(fd, b"#" * 4096)  # nothing begins before the reader has begun
+        for what, id_, size in steps:
+            if what == "put":
+                line = b"%d:%s\n" % (number, b"x" * size)
+                number += 1
+                writer.put(id_, line)
+                waiting.append((id_, line))
+                sent.append(line)
+            elif what == "cancel":
+                writer.cancel(id_)
+                dropped |= {line for found, line in waiting if found == id_}
+                waiting = [(found, line) for found, line in waiting if found != id_]
+            else:
+                assert writer.flush() is (writer.pending == 0)
+            assert writer.pending == sum(len(line) for _, line in waiting)
+        taken = b""
+        while not writer.flush():
+            taken += os.read(reader, 1 << 20)
+        assert writer.pending == 0
+    finally:
+        os.close(fd)
+        while part := os.read(reader, 1 << 20):
+            taken += part
+        os.close(reader)
+    assert taken == b"#" * 4096 + b"".join(line for line in sent if line not in dropped)
+
+
+@pytest.mark.demand("SRV-7")
+@pytest.mark.parametrize("same_id", [False, True])
+def test_many_cancels_behind_a_long_backlog_cost_linear_time(same_id: bool) -> None:
+    reader, fd = os.pipe()
+    writer = Writer(fd)
+    writer.put(None, b"x" * (1 << 17))
+    assert not writer.flush()
+    for number in range(100_000):
+        writer.put(0 if same_id else number, b"answer\n")
+    began = time.process_time()
+    for number in range(20_000):
+        writer.cancel(0 if same_id else number)
+    assert time.process_time() - began < 2.0  # looking through the backlog for each took 50 s
+    os.close(reader)
+    os.close(fd)

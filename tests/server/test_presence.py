@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -37,7 +38,7 @@ def test_the_marker_names_session_and_server_and_proves_its_owner(tmp_path: Path
         assert record["owner"]["pid"] == client.server_pid
         assert record["owner"]["start"]
         assert record["version"]
-        assert record["conduits"] == ["channel"]
+        assert record["conduits"] == ["channel", "inbox_socket"]
         assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
         assert stat.S_IMODE(os.stat(markers_dir(client)).st_mode) == 0o700
 
@@ -150,7 +151,7 @@ def test_a_dead_server_s_marker_is_taken_by_the_next_and_a_stranger_s_pid_never_
     damaged = os.path.join(folder, "damaged.1")
     with open(damaged, "w", encoding="utf-8") as file:
         file.write("{")
-    sweep(folder, here, table)
+    sweep(folder, here, table, now=time.time())
     assert all(os.path.exists(path) for path in (*kept, damaged))
     assert not any(os.path.exists(path) for path in dead)
 

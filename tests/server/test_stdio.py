@@ -80,6 +80,26 @@ def test_an_unread_stderr_never_blocks_500_failing_calls(stderr: str) -> None:
         assert wire.wait_exit() == 0
 
 
+@pytest.mark.demand("SRV-1")
+@pytest.mark.parametrize("stderr", ["full disk", "full file", "terminal that nobody reads", "gone terminal"])
+def test_a_stderr_that_can_not_be_written_costs_what_is_said_and_nothing_else(stderr: str, tmp_path: Path) -> None:
+    keeper, terminal = os.openpty()
+    path = {"full disk": "/dev/full", "full file": str(tmp_path / "file")}.get(stderr) or os.ttyname(terminal)
+    limit = "ulimit -f 1; trap '' XFSZ; " if stderr == "full file" else ""
+    quoted = " ".join(f"'{part}'" for part in PROBE)
+    with started(("/bin/sh", "-c", f"{limit}exec {quoted} 2>>{path}")) as wire:
+        os.close(terminal)
+        if stderr == "gone terminal":
+            os.close(keeper)
+        for _ in range(100):
+            assert wire.call("probe_fail", {"how": "x" * 200})["isError"] is True
+        assert wire.call("probe_echo", {"text": "still here"})["structuredContent"] == {"text": "still here"}
+        wire.close_stdin()
+        assert wire.wait_exit() == 0
+    if stderr != "gone terminal":
+        os.close(keeper)
+
+
 @pytest.mark.demand("SRV-4", "SRV-5")
 @pytest.mark.field_report(34)
 @pytest.mark.parametrize("how", ["exit", "recursion", "json", "usage", "anything"])

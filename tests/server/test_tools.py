@@ -6,7 +6,16 @@ from typing import Any
 import pytest
 
 from agent_ways.server.registry import REGISTRY
-from agent_ways.server.tools import LONGEST_DESCRIPTION, LONGEST_TEXT, Tool, failure_text, problems, result_text
+from agent_ways.server.tools import (
+    LONGEST_DESCRIPTION,
+    LONGEST_FAILURE,
+    LONGEST_TEXT,
+    MOST_PROBLEMS,
+    Tool,
+    failure_text,
+    problems,
+    result_text,
+)
 
 
 def every_tool() -> list[Tool]:
@@ -82,6 +91,31 @@ SCHEMA: dict[str, Any] = {
     "required": ["body"],
     "additionalProperties": False,
 }
+
+
+@pytest.mark.demand("SRV-6")
+def test_a_result_is_measured_as_the_client_measures_it() -> None:
+    assert json.loads(result_text({"x": "\U0001f600" * (LONGEST_TEXT // 2 - 4)}))["isError"] is False
+    assert json.loads(result_text({"x": "\U0001f600" * (LONGEST_TEXT // 2 - 3)}))["isError"] is True
+    assert json.loads(result_text({"x": "\ud800" * (LONGEST_TEXT - 8)}))["isError"] is False
+
+
+@pytest.mark.demand("SRV-5", "SRV-6")
+def test_a_failure_is_cut_where_nobody_reads_on_and_says_so() -> None:
+    assert json.loads(failure_text("x" * LONGEST_FAILURE))["content"][0]["text"] == "x" * LONGEST_FAILURE
+    text = json.loads(failure_text("x" * LONGEST_FAILURE, "y"))["content"][0]["text"]
+    assert text == "x" * LONGEST_FAILURE + f"…\n(The first {LONGEST_FAILURE} of {LONGEST_FAILURE + 2} characters.)"
+
+
+@pytest.mark.demand("SRV-5")
+def test_a_problem_is_said_once_and_of_very_many_only_how_many() -> None:
+    assert problems(SCHEMA, {"body": "", "to": [5] * 100_000}) == [
+        "to must be at most 2 items.",
+        "each of to must be text.",
+    ]
+    said = problems(SCHEMA, {"body": ""} | {f"z{number}": 1 for number in range(100)})
+    assert len(said) == MOST_PROBLEMS + 1
+    assert said[-1] == "And 80 problems more."
 
 
 @pytest.mark.demand("SRV-5")

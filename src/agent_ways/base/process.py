@@ -150,15 +150,19 @@ class Owner(Value):
     def verdict(self, here: Owner, table: ProcessTable) -> str:
         """`alive`, `dead`, or `unknown` where it belongs to another machine or pid namespace.
 
-        The same machine after a reboot is `dead`: nothing outlives a boot.
+        The same machine after a reboot is `dead`: nothing outlives a boot. Dead is never a guess: where either side
+        could not read its boot or its own start, as under a masked `/proc`, a process that is not seen is `unknown`.
         """
         if self.host != here.host:
             return "unknown"
-        if self.boot != here.boot:
+        boots_known = bool(self.boot and here.boot)
+        if boots_known and self.boot != here.boot:
             return "dead"
         if self.namespace != here.namespace:
             return "unknown"
-        return "alive" if alive(table, self.pid, self.start) else "dead"
+        if alive(table, self.pid, self.start):
+            return "alive"
+        return "dead" if boots_known and self.start and here.start else "unknown"
 
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host}"

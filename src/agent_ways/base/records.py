@@ -108,9 +108,11 @@ def write_bytes(path: str, data: bytes, mode: int = FILE_MODE, *, lasting: bool 
         finally:
             os.close(fd)
         os.rename(temporary, path)
-    except OSError as error:
+    except BaseException as error:  # also a ^C
         remove(temporary)
-        raise state_error("write", path, error) from None
+        if isinstance(error, OSError):
+            raise state_error("write", path, error) from None
+        raise
     if lasting:
         sync_dir(folder)
 

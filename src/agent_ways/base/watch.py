@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _IN_CHANGES = 0x2 | 0x8 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800
 """IN_MODIFY, CLOSE_WRITE, MOVED_TO, CREATE, DELETE, DELETE_SELF, MOVE_SELF."""
 
+_IN_ARRIVALS = 0x80 | 0x100
+"""IN_MOVED_TO, CREATE."""
+
 _IN_NONBLOCK_CLOEXEC = 0o4000 | 0o2000000
 
 
@@ -39,7 +42,14 @@ class FileWatch:
 
         Adding a path again is harmless; it must be done after the file was replaced.
         """
-        return bool(self._libc.inotify_add_watch(self.fd, os.fsencode(path), _IN_CHANGES) >= 0)
+        return self._add(path, _IN_CHANGES)
+
+    def add_arrivals(self, folder: str) -> bool:
+        """Watch only for names that are new in a directory, not for changes of what is there."""
+        return self._add(folder, _IN_ARRIVALS)
+
+    def _add(self, path: str, mask: int) -> bool:
+        return bool(self._libc.inotify_add_watch(self.fd, os.fsencode(path), mask) >= 0)
 
     def drain(self) -> None:
         """Take the reports away, so that `fd` is readable only after the next change."""

@@ -10,6 +10,7 @@ events and keeps its tools. One whose tool raises is named until a call of it wo
 
 from __future__ import annotations
 
+import os
 import sys
 
 from agent_ways.base.errors import WaysError
@@ -20,13 +21,15 @@ from agent_ways.server.tools import LONGEST_DESCRIPTION, failure_text, problems,
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any, Final, TypeVarTuple
+    from typing import Any, Final, NoReturn, TypeVarTuple
 
     from agent_ways.server.module import Module, World
     from agent_ways.server.registry import Entry
 
     Given = TypeVarTuple("Given")
     Send = Callable[[str, dict[str, str]], bool]
+
+NEVER = float("inf")
 
 
 class Host:
@@ -45,8 +48,10 @@ class Host:
 
     def _load(self, entry: Entry) -> None:
         __import__(entry.path)
-        module_class = getattr(sys.modules[entry.path], entry.class_name)
-        self._modules[entry.name] = module_class(self.world)
+        module = getattr(sys.modules[entry.path], entry.class_name)(self.world)
+        if type(module.instructions) is not str:
+            raise TypeError("its instructions are no text")
+        self._modules[entry.name] = module
 
     def instructions(self, opening: str) -> str:
         """The opening and the words of each live module, in the registry's order, within what clients show whole."""
@@ -107,6 +112,18 @@ class Host:
             name, act = self._watched[fd]
             self._event(name, act)
 
+    def ended(self, fd: int) -> None:
+        """A watched descriptor was closed, or has nothing to read and never will have: whoever keeps it is told once.
+
+        The poll would tell of it for ever, so a module that goes on watching it then loses its events.
+        """
+        watched = self._watched.get(fd)
+        if watched is None:
+            return
+        self.ready(fd)
+        if self._watched.get(fd) is watched:
+            self._event(watched[0], lambda: _refuse(f"descriptor {fd} has ended and is still watched"))
+
     def next_time(self) -> float | None:
         """When the earliest timer is due, in monotonic seconds; None where nothing is outstanding."""
         return min((when for when, _, _ in self._timers), default=None)
@@ -151,16 +168,29 @@ class _Lent:
         return self._host.world
 
     def watch(self, fd: int, ready: Callable[[], None]) -> None:
+        if type(fd) is not int:
+            _refuse(f"{fd!r} is no descriptor")
+        os.fstat(fd)
         self._host._watched[fd] = (self._name, ready)  # noqa: SLF001 - the two are one piece
 
     def unwatch(self, fd: int) -> None:
-        self._host._watched.pop(fd, None)  # noqa: SLF001 - the two are one piece
+        watched = self._host._watched  # noqa: SLF001 - the two are one piece
+        if fd in watched and watched[fd][0] == self._name:
+            del watched[fd]
 
     def at(self, when: float, act: Callable[[], None]) -> None:
-        self._host._timers.append((when, self._name, act))  # noqa: SLF001 - the two are one piece
+        time = float(when) if type(when) in (int, float) else NEVER
+        if not -NEVER < time < NEVER:
+            _refuse(f"{when!r} is no time")
+        self._host._timers.append((time, self._name, act))  # noqa: SLF001 - the two are one piece
 
     def push(self, content: str, meta: dict[str, str]) -> bool:
         return self._host._send(content, meta)  # noqa: SLF001 - the two are one piece
+
+
+def _refuse(why: str) -> NoReturn:
+    """A module asked for what can not be: its defect, which must not become the server's."""
+    raise ValueError(why)
 
 
 def _told(name: str, what: str, error: BaseException) -> str:

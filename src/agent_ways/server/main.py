@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from agent_ways.base.process import ProcessTable
+    from agent_ways.server.conduits import Conduit
     from agent_ways.server.registry import Entry
 
 OPENING = (
@@ -51,7 +52,8 @@ def serve(registry: Iterable[Entry] = REGISTRY, surface: Iterable[tuple[str, str
     except OSError:
         os._exit(0)  # started with a closed stdin or stdout: there is no client
     env, table, pid = os.environ, process_table(), os.getpid()
-    marker = _marker(env, table)
+    conduits = (Channel(lambda line: server.send(line)), InboxSocket(pid))  # noqa: PLW0108 - made before the server
+    marker = _marker(env, table, conduits)
     session = OwnSession(env, table, pid, marker)
     world = World(
         env=env,
@@ -60,7 +62,7 @@ def serve(registry: Iterable[Entry] = REGISTRY, surface: Iterable[tuple[str, str
         wall=time.time,
         monotonic=time.monotonic,
         version=__version__,
-        conduits=(Channel(lambda line: server.send(line)), InboxSocket(pid)),  # noqa: PLW0108 - made before the server
+        conduits=conduits,
         installed_version=lambda: installed.version(sys.argv[0]),
         anchor=lambda: session.claude,
         report=lambda: host.report(),  # noqa: PLW0108 - the host is made with this world
@@ -71,11 +73,15 @@ def serve(registry: Iterable[Entry] = REGISTRY, surface: Iterable[tuple[str, str
     server.run()
 
 
-def _marker(env: Mapping[str, str], table: ProcessTable) -> Marker | None:
-    """This server's marker, or None where there is no home to keep it in: the server serves all the same."""
+def _marker(env: Mapping[str, str], table: ProcessTable, conduits: Iterable[Conduit]) -> Marker | None:
+    """This server's marker, or None where there is no home to keep it in: the server serves all the same.
+
+    It names the conduits that this server has, as `ways_status` does, which also tells what becomes of them.
+    """
     try:
         folder = markers_dir(paths.state_root(env))
     except StateError:
         return None
-    content = {"version": __version__, "executable": os.path.realpath(sys.argv[0]), "conduits": ["channel"]}
+    names = [conduit.name.replace(" ", "_") for conduit in conduits]
+    content = {"version": __version__, "executable": os.path.realpath(sys.argv[0]), "conduits": names}
     return Marker(folder, this_process(table, env), table, content)

@@ -30,15 +30,20 @@ if TYPE_CHECKING:
             """The edges: environment, processes, clocks."""
 
         def watch(self, fd: int, ready: Callable[[], None]) -> None:
-            """Call `ready` whenever `fd` has something to read."""
+            """Call `ready` whenever `fd` has something to read. What is no open descriptor raises.
+
+            `ready` takes what there is, or gives the watch back: a descriptor that was closed, or has ended with
+            nothing left to read, is told of once.
+            """
 
         def unwatch(self, fd: int) -> None:
-            """No longer."""
+            """No longer. Must come before `fd` is closed."""
 
         def at(self, when: float, act: Callable[[], None]) -> None:
             """Call `act` once, when the monotonic clock (`world.monotonic`) passes `when` seconds.
 
-            A server at rest does not wake: ask for a time only while something is outstanding.
+            A server at rest does not wake: ask for a time only while something is outstanding. What is no
+            finite number raises.
             """
 
         def push(self, content: str, meta: dict[str, str]) -> bool:

@@ -39,12 +39,24 @@ def claim() -> tuple[int, int]:
     os.dup2(null, 0)
     errors = os.fstat(2).st_mode
     if not stat.S_ISREG(errors):
-        sys.stderr = _Overflowing(os.dup(2))
+        sys.stderr = _Overflowing(_unblocking(2))
         os.dup2(null, 2)
     os.dup2(2, 1)
     if null > 2:
         os.close(null)
     return stdin, stdout
+
+
+def _unblocking(fd: int) -> int:
+    """A private descriptor of what `fd` writes to, where that is a terminal one that never waits for it.
+
+    A terminal polls writable with room for a byte and then holds who writes more. It is opened anew, since whoever
+    shares ours must not find it changed.
+    """
+    try:
+        return os.open(os.ttyname(fd), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return os.dup(fd)
 
 
 class _Overflowing:
@@ -87,13 +99,14 @@ def say(what: str) -> None:
 class Writer:
     """The one writer of the real stdout: whole lines, in order, without ever blocking."""
 
-    __slots__ = ("_begun", "_lines", "_next", "_poll", "fd", "pending")
+    __slots__ = ("_begun", "_by_id", "_lines", "_next", "_poll", "fd", "pending")
 
     def __init__(self, fd: int) -> None:
         self.fd: Final = fd
         self._poll: Final = select.poll()
         self._poll.register(fd, select.POLLOUT)
-        self._lines: list[tuple[Id | None, bytes]] = []
+        self._lines: list[_Line] = []
+        self._by_id: dict[Id | None, list[_Line]] | None = None
         self._next = 0
         self._begun = memoryview(b"")
         self.pending = 0
@@ -101,18 +114,26 @@ class Writer:
 
     def put(self, id_: Id | None, line: bytes) -> None:
         """Queue one line; `id_` is the request that it answers."""
-        self._lines.append((id_, line))
+        queued = _Line(id_, line)
+        self._lines.append(queued)
         self.pending += len(line)
+        if self._by_id is not None:
+            self._by_id.setdefault(id_, []).append(queued)
 
     def cancel(self, id_: Id) -> None:
-        """Drop the answer to `id_` if no byte of it has left (SRV-7)."""
-        kept = []
-        for found, line in self._lines[self._next :]:
-            if type(found) is type(id_) and found == id_:
-                self.pending -= len(line)
-            else:
-                kept.append((found, line))
-        self._lines, self._next = kept, 0
+        """Drop the answer to `id_` if no byte of it has left (SRV-7).
+
+        The first cancel of a backlog looks through it once for all that follow: a client may send many.
+        """
+        if self._by_id is None:
+            self._by_id = {}
+            for line in self._lines[self._next :]:
+                self._by_id.setdefault(line.id, []).append(line)
+        for line in self._by_id.pop(id_, ()):
+            self.pending -= len(line.data)
+            line.data = b""
+        if not self.pending:
+            self._forget()
 
     def flush(self) -> bool:
         """Write what the client takes now; True when nothing is left. Raises `ClosedError`."""
@@ -133,14 +154,35 @@ class Writer:
     def _begin(self) -> None:
         """Join the next lines to about one chunk: a line that has begun can no longer be dropped."""
         if len(self._lines) == 1:
-            self._begun = memoryview(self._lines.pop()[1])
-            self._next = 0
+            self._begun = memoryview(self._lines[0].data)
+            self._forget()
             return
-        start, size = self._next, 0
+        begun, size = [], 0
         while size < CHUNK and self._next < len(self._lines):
-            size += len(self._lines[self._next][1])
+            line = self._lines[self._next]
+            size += len(line.data)
+            begun.append(line.data)
+            line.data = b""  # what has begun is no longer there to be dropped
             self._next += 1
-        self._begun = memoryview(b"".join(line for _, line in self._lines[start : self._next]))
-        if self._next == len(self._lines) or self._next > 1000:
+        self._begun = memoryview(b"".join(begun))
+        if self._next == len(self._lines):
+            self._forget()
+        elif self._next > 1000:
             del self._lines[: self._next]
             self._next = 0
+
+    def _forget(self) -> None:
+        """Nothing is queued any more."""
+        self._lines.clear()
+        self._by_id = None
+        self._next = 0
+
+
+class _Line:
+    """A line in the queue; empty once it has begun or was dropped."""
+
+    __slots__ = ("data", "id")
+
+    def __init__(self, id_: Id | None, data: bytes) -> None:
+        self.id: Final = id_
+        self.data = data

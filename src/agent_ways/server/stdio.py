@@ -104,14 +104,16 @@ class Server:
             ready = self._wait()
             if self._session.end_fd in ready or not self._look():
                 return
-            for fd in ready:
+            for fd, state in ready.items():
                 if fd == self._stdin:
                     if not self._read():
                         return
                 elif fd == self._session.record_fd:
                     self._about_the_session(self._session.record_changed)
-                else:
+                elif state & select.POLLIN:
                     self._host.ready(fd)
+                else:
+                    self._host.ended(fd)
             self._host.tick(time.monotonic())
 
     def _read(self) -> bool:
@@ -182,8 +184,8 @@ class Server:
         after = self._session.next_look()
         self._look_at = None if after is None else time.monotonic() + after
 
-    def _wait(self) -> list[int]:
-        """The descriptors with something to read, after sleeping until there is one or a time has come."""
+    def _wait(self) -> dict[int, int]:
+        """The descriptors that have something, and what, after sleeping until there is one or a time has come."""
         pending, own = self._writer.pending, (self._session.record_fd, self._session.end_fd)
         shape = (self._host.watched, own, pending == 0, pending < BACKLOG)
         if shape != self._shape:
@@ -192,11 +194,10 @@ class Server:
             wanted[self._stdin] = select.POLLIN if pending < BACKLOG else 0
             wanted[self._writer.fd] = select.POLLOUT if pending else 0
             self._register(wanted)
-        ready = self._poll.poll(self._timeout())
-        for fd, state in ready:
-            if fd == self._writer.fd and state & (select.POLLERR | select.POLLHUP):
-                raise ClosedError
-        return [fd for fd, _ in ready if fd != self._writer.fd]
+        ready = dict(self._poll.poll(self._timeout()))
+        if ready.pop(self._writer.fd, 0) & (select.POLLERR | select.POLLHUP):
+            raise ClosedError
+        return ready
 
     def _timeout(self) -> float | None:
         """Milliseconds to sleep at most; None at rest."""

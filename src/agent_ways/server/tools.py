@@ -14,7 +14,13 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
 LONGEST_TEXT = 50_000
-"""Characters of a result above which the client files it away (2.1.285, 2.1.332)."""
+"""Characters of a result above which the client files it away (2.1.285, 2.1.332), counted as it does: UTF-16 units."""
+
+LONGEST_FAILURE = 20_000
+"""Characters of a failure that are said: enough for anybody, and no more than `LONGEST_TEXT` whatever they are."""
+
+MOST_PROBLEMS = 20
+"""Problems of one call that are said, each once; of the others only how many they are."""
 
 LONGEST_DESCRIPTION = 2_048
 """Bytes of a description or of the instructions that every tracked client shows whole (2.1.285)."""
@@ -87,19 +93,26 @@ class Tool(Value):
 
 
 def result_text(structured: dict[str, Any]) -> str:
-    """The JSON of a tool's result: the object, and the same as compact text for clients that read only that."""
+    """The JSON of a tool's result: the object, and the same as compact text for clients that read only that.
+
+    What is no object, or can not be JSON, raises: the module's defect.
+    """
+    if type(structured) is not dict:
+        raise TypeError(f"the result is no object but {type(structured).__name__}")
     text = dumps_readable(structured)
-    if len(text) > LONGEST_TEXT:
-        return failure_text(
-            f"The result has {len(text)} characters, more than the {LONGEST_TEXT} that fit: ask for less."
-        )
+    length = len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+    if length > LONGEST_TEXT:
+        return failure_text(f"The result has {length} characters, more than the {LONGEST_TEXT} that fit: ask for less.")
     same = text if text.isascii() else dumps(structured)
     return f'{{"content":[{{"type":"text","text":{dumps(text)}}}],"structuredContent":{same},"isError":false}}'
 
 
 def failure_text(*sentences: str) -> str:
     """The JSON of a tool's result that says why there is none."""
-    content = dumps([{"type": "text", "text": "\n".join(sentences)}])
+    text = "\n".join(sentences)
+    if len(text) > LONGEST_FAILURE:
+        text = f"{text[:LONGEST_FAILURE]}…\n(The first {LONGEST_FAILURE} of {len(text)} characters.)"
+    content = dumps([{"type": "text", "text": text}])
     return f'{{"content":{content},"isError":true}}'
 
 
@@ -107,13 +120,15 @@ def problems(schema: dict[str, Any], arguments: dict[str, Any]) -> list[str]:
     """What is wrong with the arguments of a call, a sentence each; empty where nothing is."""
     known: dict[str, Any] = schema.get("properties", {})
     found = [f"{name} is missing: it is required." for name in schema.get("required", ()) if name not in arguments]
+    there = ", ".join(known) or "none"
     for name, value in arguments.items():
         if name in known:
             found += _value_problems(name, known[name], value)
         else:
-            there = ", ".join(known) or "none"
             found.append(f"{_shown(name)} is not an argument of this tool; it takes: {there}.")
-    return found
+    found = list(dict.fromkeys(found))
+    more = len(found) - MOST_PROBLEMS
+    return [*found[:MOST_PROBLEMS], f"And {more} problems more."] if more > 0 else found
 
 
 _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
