@@ -2,13 +2,32 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
-from agent_ways.attend import ids, inbox, instances, intake, layout, ledger, retention, rooms, seen, signals, trays
+from agent_ways.attend import (
+    ids,
+    inbox,
+    instances,
+    intake,
+    layout,
+    ledger,
+    retention,
+    rooms,
+    seen,
+    signals,
+    targets,
+    trays,
+)
 from agent_ways.attend.retention import DAY, Policy, tidy
-from tests.attend.world import A, B, C, World
+from agent_ways.base.locks import Lock
+from agent_ways.base.records import write_record
+from agent_ways.keepalive import store
+from agent_ways.keepalive.record import Record
+from tests.attend.frontends.callers import serve
+from tests.attend.world import A, B, C, D, World
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -200,3 +219,73 @@ def test_a_week_of_traffic_leaves_little_but_the_signals(world: World) -> None:
     assert len(os.listdir(layout.marks(world.bus.root, other.key))) <= 31
     assert os.path.getsize(layout.ledger(world.bus.root, other.key)) < 4096
     assert len(files) - 200 - 2 * 155 < 60
+
+
+def kept_warm(world: World, *sessions: str, days_ago: float) -> None:
+    """Keepalive's records of those sessions, last changed so long ago."""
+    state = os.path.dirname(world.bus.root)
+    for session in sessions:
+        record = Record(session=session)
+        store.Store(state, world.bus.owner).change(session, partial(_become, record))
+        at = world.clock.wall() - days_ago * DAY
+        for path in (store.record_path(state, session), store.record_path(state, session) + ".lock"):
+            os.utime(path, (at, at))
+
+
+def _become(record: Record, _: Record | None) -> Record:
+    return record
+
+
+def warm(world: World) -> dict[str, list[str]]:
+    """What lies beside each session's keepalive record, the record included."""
+    found: dict[str, list[str]] = {}
+    for name in sorted(os.listdir(os.path.join(os.path.dirname(world.bus.root), store.FOLDER))):
+        found.setdefault(name.partition(".")[0], []).append(name.partition(".")[2])
+    return found
+
+
+@pytest.mark.demand("KA-7", "ATT-12")
+def test_keepalive_records_of_sessions_that_ended_long_ago_go_with_their_locks(world: World) -> None:
+    world.session(100, A)
+    world.client(200, B)
+    world.end(200)
+    kept_warm(world, A, B, C, days_ago=40)
+    kept_warm(world, D, days_ago=20)
+    counted = tidy(world.bus, dry=True)
+    assert set(warm(world)) == {A, B, C, D}
+    done = tidy(world.bus)
+    assert done is not None
+    assert counted is not None
+    assert done.records == counted.records == 2
+    assert warm(world) == {A: ["json", "json.lock"], D: ["json", "json.lock"]}
+
+
+@pytest.mark.demand("KA-7")
+@pytest.mark.parametrize("how", ["before /clear", "a disabled target", "a server", "a busy lock", "an unreadable list"])
+def test_a_keepalive_record_that_somebody_may_need_stays_however_old_it_is(world: World, how: str) -> None:
+    world.session(100, A)
+    kept_warm(world, B, days_ago=400)
+    state = os.path.dirname(world.bus.root)
+    if how == "before /clear":
+        world.client(100, B)
+        world.arrive(100)
+        world.client(100, C)
+        world.arrive(100)
+    elif how == "a disabled target":
+        other = os.path.join(world.home, "other")
+        os.makedirs(os.path.join(other, "sessions"))
+        write_record(os.path.join(state, targets.FILE), {"v": 1, "targets": [{"config_dir": other, "enabled": False}]})
+        here, world.config = world.config, other
+        world.client(300, B)
+        world.config = here
+    elif how == "a server":
+        serve(world, B, 90)
+    elif how == "an unreadable list":
+        with open(os.path.join(state, targets.FILE), "w", encoding="utf-8") as file:
+            file.write("{")
+    busy = Lock(store.record_path(state, B) + ".lock", world.bus.owner)
+    if how == "a busy lock":
+        busy.acquire()
+    assert tidy(world.bus) is not None
+    busy.release()
+    assert B in warm(world)

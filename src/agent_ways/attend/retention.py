@@ -9,10 +9,11 @@ from __future__ import annotations
 import fcntl
 import os
 
-from agent_ways.attend import disk, ids, instances, layout, ledger, rooms, trays
-from agent_ways.attend.addresses import ALIVE
+from agent_ways.attend import disk, ids, instances, layout, ledger, perceiver, rooms, targets, trays, warmth
+from agent_ways.attend.addresses import ALIVE, DEAD
 from agent_ways.base.errors import WaysError, state_error
 from agent_ways.base.values import Value
+from agent_ways.claude import records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class _Run:
         self.archive_days()
         self.shorten_rooms()
         self.delete_archive()
+        self.prune_keepalive()
         self.forget_instances()
         self.gather_trays()
         self.prune_slips()
@@ -230,6 +232,25 @@ class _Run:
             with ledger.open_ledger(self.bus, one.key) as opened:
                 for signal_id in gone:
                     opened.claims.pop(signal_id, None)
+
+    def prune_keepalive(self) -> None:
+        """Keepalive's records of sessions that ended long ago. Where it can not be seen who lives, none goes."""
+        told = targets.read(self.bus.env)
+        if told.note:
+            return
+        everyone = instances.read_all(self.bus)
+        dirs = dict.fromkeys(
+            (*self.bus.config_dirs, *told.enabled, *told.disabled, *(one.config_dir for one in everyone))
+        )
+        there = {record.session for path in dirs for record in records.read_all(path, self.bus.table)}
+        for one in everyone:
+            if instances.liveness(self.bus, one) != DEAD:
+                there.update(one.sessions)
+        self.done.records += warmth.store(self.bus).prune(
+            lambda session: session in there or bool(perceiver.servers(self.bus, session)),
+            self.now - self.policy.keep_days * DAY,
+            dry=self.dry,
+        )
 
     def sweep_leftovers(self) -> None:
         for folder in (
