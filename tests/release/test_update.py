@@ -133,6 +133,21 @@ def test_it_goes_back_and_forth_between_the_two_versions(installed: Computer) ->
 
 
 @pytest.mark.demand("LIFE-6")
+@pytest.mark.parametrize("step", ["smoke", "flip", "link", "prune"])
+def test_killed_at_any_step_on_the_way_back_one_of_the_two_is_whole_and_the_way_stays_open(
+    step: str, installed: Computer
+) -> None:
+    installed.update()
+    ran = run(installed, kill=step, options={"rollback": True})
+    assert ran.returncode == -signal.SIGKILL, ran.stderr
+    before = fine(installed)
+    assert before == ("1.1.0" if step in ("smoke", "flip") else "1.0.0")
+    assert run(installed, options={"rollback": True}).returncode == 0
+    assert fine(installed) == ("1.0.0" if before == "1.1.0" else "1.1.0")
+    assert len(installed.layout.on_disk()) == 2
+
+
+@pytest.mark.demand("LIFE-6")
 def test_it_does_not_go_back_to_what_does_not_run(installed: Computer) -> None:
     old = installed.layout.installed() or ""
     installed.update()

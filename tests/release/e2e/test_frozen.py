@@ -13,15 +13,24 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 from build.frozen import check
 from build.frozen.__main__ import freeze
+from build.release import archive
 
 from agent_ways import __version__
 from agent_ways.ways.layout import COMMANDS
+from agent_ways.ways.update.errors import UnreachableError
+from agent_ways.ways.update.names import parse_version
+from agent_ways.ways.update.payload import About
+from agent_ways.ways.update.platforms import choose, this_machine
 from build import launch, zipapp
+from tests.release.computer import assets
+
+if TYPE_CHECKING:
+    from tests.release.server import ReleaseServer
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.timeout(900)  # a build takes a minute, more on a busy machine
@@ -79,11 +88,12 @@ def test_a_folder_that_asks_for_too_new_a_glibc_does_not_pass() -> None:
 
 @pytest.mark.demand("LIFE-8")
 def test_two_builds_in_two_folders_are_byte_identical(tmp_path: Path) -> None:
-    made = []
-    for name in ("one", "another folder"):
-        shutil.copytree(CHECKOUT / "src" / "agent_ways", tmp_path / name / "src" / "agent_ways")
-        freeze(tmp_path / name / "src", tmp_path / name / "out")
-        made.append(tmp_path / name / "out")
+    homes = [tmp_path / "one", tmp_path / "another folder"]
+    for folder in homes:  # both at once: a checkout that somebody works in changes meanwhile
+        shutil.copytree(CHECKOUT / "src" / "agent_ways", folder / "src" / "agent_ways")
+    made = [folder / "out" for folder in homes]
+    for folder in homes:
+        freeze(folder / "src", folder / "out")
     files = [sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()) for folder in made]
     assert files[0] == files[1]
     assert filecmp.cmpfiles(made[0], made[1], files[0], shallow=False)[1:] == ([], [])
@@ -156,6 +166,67 @@ def test_through_links_it_knows_its_own_folder(suite: Path, home: dict[str, str]
         (tmp_path / "current").unlink()
         called = server.ask("tools/call", name="ways_status", arguments={})
         assert called["structuredContent"]["version"] == __version__
+
+
+@LINUX
+@pytest.mark.demand("LIFE-6")
+def test_an_archive_in_a_folder_that_can_only_be_read_brings_itself_in(
+    suite: Path, home: dict[str, str], tmp_path: Path, server: ReleaseServer
+) -> None:
+    version, platform = parse_version(__version__), choose(this_machine()).platform
+    assert version
+    assert platform
+    packed, unpacked = tmp_path / "packed.tar.gz", tmp_path / "read only"
+    archive.write(suite, About(__version__, platform), packed)
+    server.publish(__version__, assets(packed.read_bytes(), __version__, platform=platform))
+    shutil.copytree(suite, unpacked, symlinks=True)
+    env = {**home, "AGENT_WAYS_RELEASES": server.base}
+    enter = ["unshare", *([] if os.getuid() == 0 else ["-r"]), "-m", "sh", "-c", READ_ONLY, "sh"]
+    ran = subprocess.run([*enter, unpacked], env=env, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "who made it was not verified" in ran.stdout
+    for name in COMMANDS:
+        command = Path(home["HOME"], ".local", "bin", name)
+        assert unpacked not in command.resolve().parents
+        assert subprocess.check_output([command, "--version"], env=home, text=True) == f"{name} {__version__}\n"
+    assert sorted(os.listdir(unpacked)) == sorted(os.listdir(suite))
+
+
+READ_ONLY = """set -eu
+mount --bind "$1" "$1"
+mount -o remount,bind,ro "$1"
+cd "$1"
+! touch here 2>/dev/null
+exec ./ways update --sums-only
+"""
+
+
+@LINUX
+@pytest.mark.demand("LIFE-2", "LIFE-6")
+def test_without_a_network_it_says_so_and_nothing_is_made(suite: Path, home: dict[str, str]) -> None:
+    env = {**home, "AGENT_WAYS_REPOSITORY": "someone/agent-ways"}
+    enter = ["unshare", *([] if os.getuid() == 0 else ["-r"]), "-n"]
+    ran = subprocess.run([*enter, suite / "ways", "update"], env=env, capture_output=True, text=True, check=False)
+    assert ran.returncode == UnreachableError.exit_code, ran.stderr
+    assert "api.github.com" in ran.stderr
+    assert os.listdir(home["HOME"]) == []
+
+
+@LINUX
+def test_the_status_line_of_the_frozen_form_is_as_short_a_way(suite: Path, home: dict[str, str]) -> None:
+    """Design, section 10; the least of each, since other work on the machine only adds."""
+    shown = b'{"session_id":"x","prompt_cache":{"warm":false}}'
+    bare = whole = float("inf")
+    for number in range(60):
+        for words in ([launch.interpreter(), "-I", "-S", "-c", "pass"], [str(suite / "ways"), "statusline"]):
+            began = time.perf_counter()
+            said = subprocess.run(words, input=shown, env=home, capture_output=True, check=True).stdout
+            took = time.perf_counter() - began
+            bare, whole = (min(bare, took), whole) if words[-1] == "pass" else (bare, min(whole, took))
+        assert said == b"cache cold\n"
+        if number >= 10 and whole <= 3 * bare:
+            break
+    assert whole <= 3 * bare
 
 
 def test_help_is_whole_although_the_server_has_no_docstrings(suite: Path, home: dict[str, str]) -> None:
