@@ -23,6 +23,7 @@ class FieldReport(NamedTuple):
 
 CLIENT = "anthropics/claude-code"
 PEERS = "louislva/claude-peers-mcp"
+MAIL = "Dicklesworthstone/mcp_agent_mail"
 BRIDGE = "raysonmeng/agent-bridge"
 
 
@@ -155,11 +156,45 @@ KEEPALIVE: dict[int, FieldReport] = {
     55: FieldReport("What the refreshes cost, and when they end, is not told", ("The design record of keepalive",)),
 }
 
+BUS: dict[int, FieldReport] = {
+    56: FieldReport(
+        "Of several sends at once to one mailbox one survives; a reader loses what is sent meanwhile",
+        ("automagik-dev/genie#547", *_of(CLIENT, 53896), "NorthlandPositronics/Cogtrix#973"),
+    ),
+    57: FieldReport("An empty or damaged file blocks the whole mailbox", ("hive#6801",)),
+    59: FieldReport("A stale lock stops all writes, and the health check says fine", _of(MAIL, 24, 91)),
+    60: FieldReport(
+        "An id is used again after a deletion, and an old receipt counts for new mail",
+        ("mcp_agent_mail_rust#176", "mcp_agent_mail_rust#298"),
+    ),
+    61: FieldReport(
+        "Limits of inotify, or a file system that reports nothing, and no mail comes any more",
+        ("fswatch#267", "paperless-ng#351", "bpipe#210"),
+    ),
+    62: FieldReport("Order by a file's time breaks when clocks step or are coarse", ("Lobster#830",)),
+    63: FieldReport(
+        "One command changes for good how long another waits; retries flood a busy agent", ("hcom#132", "hcom#100")
+    ),
+    64: FieldReport(
+        "Sending to a session that is gone succeeds, and nobody is told",
+        ("mblua/AgentsCommander#22", "awslabs/cli-agent-orchestrator#131"),
+    ),
+    65: FieldReport(
+        "Control bytes and long text in a message steer the terminal",
+        ("dlorenc/multiclaude#63", "eneskirca/nodeterm#453", "vanillagreencom/kendex#858"),
+    ),
+    66: FieldReport("The first message of an unknown sender is marked as seen and dropped", ("murmur#131",)),
+    67: FieldReport("Two that start first race to make the store", ("agents-can-communicate#41",)),
+    68: FieldReport("A crashed session stays listed as online", ("Cotal-AI/Cotal#286",)),
+    69: FieldReport("A resident reader leaks descriptors", (MAIL + " (reports of EMFILE)",)),
+}
+
 SECTIONS: dict[str, dict[int, FieldReport]] = {
     "Channels and the truth about delivery": DELIVERY,
     "Stdio and the life of the process": STDIO,
     "Which session this is": IDENTITY,
     "Keepalive and the Stop hook": KEEPALIVE,
+    "Messages on disk": BUS,
 }
 FIELD_REPORTS: dict[int, FieldReport] = {
     number: report for reports in SECTIONS.values() for number, report in reports.items()

@@ -104,6 +104,7 @@ def test_operator_and_self_have_trays_of_their_own() -> None:
 
 
 @pytest.mark.demand("ATT-2")
+@pytest.mark.field_report(64)
 @pytest.mark.parametrize(
     ("text", "says", "hint"),
     [
@@ -146,6 +147,7 @@ def test_several_addresses_reach_each_tray_once_for_the_strongest_reason() -> No
 
 
 @pytest.mark.demand("ATT-2", "ATT-6")
+@pytest.mark.field_report(64)
 def test_a_dead_or_unseen_session_s_mail_is_kept_and_said_so() -> None:
     dead = addresses.resolve([addresses.parse("Oak-alpha")], EVERYONE, None, WEB)
     assert dead.notes == ("no live session: Oak-alpha has ended; kept until it is resumed",)

@@ -50,6 +50,7 @@ def kills(
 
 
 @pytest.mark.demand("ATT-7", "ATT-1")
+@pytest.mark.field_report(56)
 @pytest.mark.parametrize("where", ["one room", "ten trays"])
 def test_fifty_writers_of_forty_signals_leave_two_thousand_in_order(world: World, nursery: Nursery, where: str) -> None:
     sessions = [f"{number:08x}-0000-4000-8000-000000000000" for number in range(10)]
@@ -83,6 +84,7 @@ def test_fifty_concurrent_joins_are_fifty_members(world: World, nursery: Nursery
 
 
 @pytest.mark.demand("ATT-1")
+@pytest.mark.field_report(67)
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o777])
 def test_thirty_first_starters_make_one_private_tree(nursery: Nursery, umask: int) -> None:
     with tempfile.TemporaryDirectory() as home:
@@ -271,6 +273,7 @@ def test_of_twenty_sessions_one_has_the_note_to_self(world: World, nursery: Nurs
 
 
 @pytest.mark.demand("ATT-7")
+@pytest.mark.field_report(59)
 @pytest.mark.parametrize("lock", ["registry", "ledger"])
 def test_a_stopped_lock_holder_is_named_in_bounded_time_and_nothing_changes(
     world: World, nursery: Nursery, lock: str
@@ -304,6 +307,7 @@ def test_a_process_stopped_while_it_sends_holds_up_nobody(nursery: Nursery, tmp_
 
 
 @pytest.mark.demand("ATT-11")
+@pytest.mark.field_report(69)
 def test_a_resident_reader_keeps_no_descriptor(world: World, nursery: Nursery) -> None:
     world.session(100, A)
     for number in range(200):

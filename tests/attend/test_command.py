@@ -71,6 +71,7 @@ def attend(tmp_path: Path) -> Command:
 
 
 @pytest.mark.demand("ATT-3")
+@pytest.mark.field_report(65)
 def test_a_body_with_every_power_over_a_terminal_is_inert_there_and_exact_as_json(attend: Command) -> None:
     attend.run("send", "--to", "operator", NASTY)
     shown = attend.on_terminal("search", "red")
@@ -106,6 +107,7 @@ def test_bodies_arrive_exactly_as_words_and_by_standard_input(attend: Command, b
         assert attend.json("show", sent)["signals"][0]["body"] == body
 
 
+@pytest.mark.field_report(65)
 def test_nul_bidi_and_escapes_by_standard_input_are_kept_exactly(attend: Command) -> None:
     body = "nul \x00 esc \x1b bidi \u202e cr \r lf \n end"
     sent = attend.json("send", "--to", "operator", "-", given=body.encode())
@@ -113,6 +115,7 @@ def test_nul_bidi_and_escapes_by_standard_input_are_kept_exactly(attend: Command
 
 
 @pytest.mark.demand("ATT-1")
+@pytest.mark.field_report(65)
 def test_sixty_four_kibibytes_are_sent_and_one_byte_more_is_refused_with_what_to_do(attend: Command) -> None:
     assert attend.json("send", "--to", "operator", "-", given=b"x" * 65_536)["id"]
     ran = attend.run("send", "--to", "operator", "-", given=b"x" * 65_537)

@@ -186,6 +186,7 @@ def test_a_session_of_p_and_a_stranger_are_shown_nothing(world: World) -> None:
 
 
 @pytest.mark.demand("ATT-11")
+@pytest.mark.field_report(57)
 def test_a_damaged_signal_blocks_nothing(world: World) -> None:
     world.session(10, A)
     bad = world.send(None, "bad", A).signal.id

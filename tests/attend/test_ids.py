@@ -39,6 +39,7 @@ def test_what_could_lead_out_of_a_folder_is_no_id(text: str) -> None:
 
 
 @pytest.mark.demand("ATT-1")
+@pytest.mark.field_report(62)
 def test_ids_stay_in_order_when_the_clock_steps_back_an_hour(world: World) -> None:
     made = []
     for step in (0, 1, -3600, 1, 1, -3600, 7200):
@@ -49,6 +50,7 @@ def test_ids_stay_in_order_when_the_clock_steps_back_an_hour(world: World) -> No
     assert len(set(made)) == len(made)
 
 
+@pytest.mark.field_report(62)
 def test_two_ids_of_one_microsecond_are_two(world: World) -> None:
     made = [ids.next_id(world.bus) for _ in range(200)]
     assert len(set(made)) == 200

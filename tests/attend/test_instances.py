@@ -114,6 +114,7 @@ def test_nothing_is_written_for_an_identity_that_is_not_proven(world: World) -> 
 
 
 @pytest.mark.demand("ATT-6")
+@pytest.mark.field_report(68)
 def test_liveness_is_proven_when_asked(world: World) -> None:
     one = world.session(100, A)
     assert instances.now_of(world.bus, one) == ("alive", A)

@@ -65,6 +65,7 @@ def test_nobody_speaks_for_what_is_no_id(world: World, claimed: str) -> None:
 
 
 @pytest.mark.demand("ATT-1", "ATT-11")
+@pytest.mark.field_report(62)
 def test_order_holds_when_the_clock_steps_back_an_hour_between_two_sends(world: World) -> None:
     who, other = world.session(100, A), world.session(200, B)
     world.send(other, "first", A)

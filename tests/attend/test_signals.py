@@ -96,6 +96,7 @@ DAMAGED = {
 
 
 @pytest.mark.demand("ATT-11")
+@pytest.mark.field_report(57)
 @pytest.mark.parametrize("how", [*DAMAGED, "folder", "fifo", "dangling link"])
 def test_a_damaged_signal_is_passed_over_with_a_note_and_the_others_are_read(world: World, how: str) -> None:
     world.session(100, A)

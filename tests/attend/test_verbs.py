@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.demand("ATT-3")
 @pytest.mark.field_report(17)
+@pytest.mark.field_report(64)
 def test_send_says_of_each_recipient_what_is_true_now(world: World) -> None:
     live = world.session(10, A)
     dead = world.session(20, B)
@@ -278,6 +279,7 @@ def test_cleanup_counts_the_same_dry_and_then_does_it(world: World) -> None:
 
 
 @pytest.mark.demand("ATT-11")
+@pytest.mark.field_report(59)
 def test_doctor_writes_reads_back_and_leaves_nothing_but_folders(world: World) -> None:
     found = call(person(world), "doctor")
     assert [one for one in found["findings"] if one["status"] == "failed"] == []

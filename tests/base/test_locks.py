@@ -124,6 +124,7 @@ def test_a_lock_file_and_its_folder_are_private_whatever_the_umask(tmp_path: Pat
 
 
 @pytest.mark.demand("ATT-7")
+@pytest.mark.field_report(59)
 def test_a_stopped_holder_makes_the_wait_bounded_and_is_named(path: str, holder: subprocess.Popen[str]) -> None:
     holder.send_signal(signal.SIGSTOP)
     os.waitid(os.P_PID, holder.pid, os.WSTOPPED | os.WNOWAIT)

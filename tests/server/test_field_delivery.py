@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -162,3 +163,25 @@ def test_a_session_that_nothing_can_wake_takes_nothing_from_the_flagged_one_at_i
     assert [slip.id for slip in trays.waiting(plain.bus.root, plain.client.session_id)] == [signal.id]
     assert plain.state(signal) == "queued"
     assert inbox(plain) == {signal.id: "queued"}
+
+
+@pytest.mark.demand("ATT-11", "CON-2")
+@pytest.mark.field_report(61)
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="looks by /proc whether nothing is watched")
+def test_where_the_system_tells_of_no_change_of_a_file_mail_comes_within_two_seconds(tmp_path: Path) -> None:
+    blind = COMMAND[-1].replace(
+        "from agent_ways.server",
+        "import agent_ways.base.watch\nagent_ways.base.watch.file_watch = lambda: None\nfrom agent_ways.server",
+    )
+    assert blind != COMMAND[-1]
+    with FakeClient(tmp_path, Plan(server=(*COMMAND[:-1], blind), argv=FLAGGED)) as client:
+        story = Story(client).ready()
+        open_files = [os.readlink(entry.path) for entry in os.scandir(f"/proc/{client.server_pid}/fd")]
+        assert not [what for what in open_files if "inotify" in what]
+        took = []
+        for number in range(3):
+            signal = story.send(f"number {number}")
+            client.wait_shown(lambda shown, signal=signal: any(signal.id in text for text in shown.texts))  # type: ignore[misc]  # bound now
+            took.append(time.time() - signal.at / 1000)
+            story.wait_seen(signal)
+        assert sorted(took)[1] < 2.5  # one look every two seconds, and what the client itself takes

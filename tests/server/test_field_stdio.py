@@ -16,6 +16,7 @@ from agent_ways.attend import layout
 from agent_ways.server.tools import LONGEST_DESCRIPTION
 from tests.server.serving import PROBE, SERVER
 from tests.server.test_field_delivery import begin, given
+from tests.server.test_life import without_watches
 from tests.support.fake_client import FLAGGED, FakeClient, Plan
 from tests.support.processes import stat_fields
 from tests.support.wire import Wire, initialize, request
@@ -51,13 +52,8 @@ def test_the_end_of_input_is_the_end_within_a_second(tmp_path: Path) -> None:
 @pytest.mark.demand("SRV-8")
 @pytest.mark.field_report(19)
 def test_an_orphan_that_still_waits_to_learn_of_it_uses_no_processor(tmp_path: Path) -> None:
-    late = SERVER[-1].replace(
-        "main([])",
-        "import os\ndel os.pidfd_open\n"
-        "import agent_ways.base.watch as watch\nwatch._IN_NONBLOCK_CLOEXEC = -1\n"
-        "import agent_ways.server.session as session\nsession.LOOK_EVERY = 2.0\nmain([])",
-    )
-    with FakeClient(tmp_path, Plan(server=(*SERVER[:-1], late))) as client:
+    late = [word.replace("LOOK_EVERY = 0.2", "LOOK_EVERY = 2.0") for word in without_watches()]
+    with FakeClient(tmp_path, Plan(server=tuple(late))) as client:
         client.wait_handshake()
         client.ask("ping")
         handle, pid = client.server, client.server_pid
