@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from build.launch import interpreter
 
 from build import ROOT
-from tests.bench import table
+from tests.bench import peers, table
 from tests.bench.cache import Cache, UnavailableError, clean_environment
 from tests.bench.calls import Caller
 from tests.bench.commands import commands, session
@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
     cache = Cache("bench")
     with tempfile.TemporaryDirectory(prefix="agent-ways-bench-") as scratch:
         machine = Machine(interpreter(), options.zipapp or _built(scratch), cache)
-        rows, absent = available(machine)
+        rows, absent = available(machine, peers.SERVERS)
         rows = [row for row in rows if not options.only or row.key in options.only]
         try:
             program = cache.program(os.path.join(HERE, "caller.c"))
@@ -53,6 +53,10 @@ def main(arguments: list[str] | None = None) -> int:
         caller = Caller(program, scratch)
         size = QUICK if options.quick else FULL
         hot = [] if options.only else commands(scratch, frozen_folder(), size.old)
+        try:
+            hot += [] if options.only else peers.hcom(machine, scratch)
+        except UnavailableError as error:
+            absent.append(f"hcom: {error}")
         bench = Bench(rows, machine.python, session(scratch, "home")[0], size, caller, hot)
         began = time.monotonic()
         bench.run()

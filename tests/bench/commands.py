@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from build.launch import interpreter, launcher, split_launcher
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STATUSLINE, DRAIN, DRAIN_OLD = "statusline", "drain", "drain-old"
+PEERS, SEND = "peers", "send"
 FROZEN_STATUSLINE, FROZEN_DRAIN = "frozen-statusline", "frozen-drain"
 HOUR_MS = 3_600_000
 LINKS = 30_000
@@ -74,11 +75,18 @@ def session(scratch: str, name: str) -> tuple[dict[str, str], str]:
     home, project = os.path.join(scratch, name), os.path.join(scratch, f"{name}-project")
     for folder in (home, project):
         os.mkdir(folder)
-    plan = Plan(home=home, config_dir=os.path.join(home, ".claude"), project=project)
-    found = new_id()
-    SessionRecord(plan, pid=os.getpid(), session_id=found, socket_path="", clock=time.time).write()
+    plan = Plan(home=home, project=project)
+    found = _live(plan, os.getpid())
     env = {name: value for name, value in clean_environment().items() if not name.startswith("XDG_")}
     return {**env, "HOME": home, "CLAUDECODE": "1", "CLAUDE_CODE_ENTRYPOINT": plan.entrypoint}, found
+
+
+def _live(plan: Plan, pid: int) -> str:
+    """A session record that names a live process; returns the session's id."""
+    found = new_id()
+    plan = replace(plan, config_dir=os.path.join(plan.home, ".claude"))
+    SessionRecord(plan, pid=pid, session_id=found, socket_path="", clock=time.time).write()
+    return found
 
 
 def commands(scratch: str, frozen: Path | None, old: int) -> list[Command]:
@@ -93,6 +101,10 @@ def commands(scratch: str, frozen: Path | None, old: int) -> list[Command]:
     record = Record(session=name, armed=True, window_ms=8 * HOUR_MS, operator_ms=now - HOUR_MS)
     store.Store(state, this_process(process_table(), env)).change(name, lambda _: record)
     attend, ways = _installed(scratch)
+    _live(Plan(home=env["HOME"], project=os.path.join(scratch, "other-project")), os.getppid())
+    person = {name: value for name, value in env.items() if not name.startswith("CLAUDE")}
+    person["HOME"] = os.path.join(scratch, "person")
+    os.mkdir(person["HOME"])
     line = _client(name, now)
     hook = json.dumps({"session_id": name, "hook_event_name": "Stop", "stop_hook_active": False}).encode()
     drain = ("inbox", "--drain", "--format", "hook")
@@ -101,6 +113,9 @@ def commands(scratch: str, frozen: Path | None, old: int) -> list[Command]:
         Command(key=DRAIN, title="attend inbox --drain", words=(attend, *drain), env=env, given=hook),
         Command(key=DRAIN_OLD, title=f"the same, {old:,} old signals", words=(attend, *drain), env=long, given=hook),
     ]
+    peers, send = (attend, "peers"), (attend, "send", "--to", "operator", "hello")
+    found.append(Command(key=PEERS, title="attend peers", words=peers, env=env, given=b"", says=b"other-project"))
+    found.append(Command(key=SEND, title="attend send", words=send, env=person, given=b"", says=b"operator"))
     if frozen:
         words = (str(frozen / "attend"), *drain)
         found.append(_statusline(FROZEN_STATUSLINE, "ways statusline, frozen", str(frozen / "ways"), env, line))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tests.bench.commands import DRAIN, DRAIN_OLD, STATUSLINE
+from tests.bench.peers import FASTMCP, TYPESCRIPT_SDK
 from tests.bench.rows import FLOOR, FROZEN, INSTALLED, PROBE, PYTHON_SDK, ZIPAPP
 
 if TYPE_CHECKING:
@@ -82,6 +83,20 @@ FIGURES = (
         _ratio("init_ms", INSTALLED, PYTHON_SDK),
         1 / 30,
         1 / 50,
+        inverse=True,
+    ),
+    Figure(
+        "start to initialize-answer, zipapp / FastMCP",
+        _ratio("init_ms", ZIPAPP, FASTMCP),
+        1 / 40,
+        1 / 66,
+        inverse=True,
+    ),
+    Figure(
+        "start to initialize-answer, zipapp / TypeScript SDK",
+        _ratio("init_ms", ZIPAPP, TYPESCRIPT_SDK),
+        1 / 10,
+        1 / 17,
         inverse=True,
     ),
     Figure("start to initialize-answer, frozen / zipapp", _ratio("init_ms", FROZEN, ZIPAPP), 1.4, 1.2),

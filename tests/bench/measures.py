@@ -237,7 +237,7 @@ class Bench:
             self._each(rows, one_by_one)
         self._each(rows, sum_up)
         for _ in range(size.bursts):
-            self._each(rows, together)
+            self._each([row for row in rows if row.piped], together)
 
     @staticmethod
     def _say(what: str) -> None:

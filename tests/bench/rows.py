@@ -1,7 +1,7 @@
 """What is measured: one `Row` for each server.
 
-Owns the list. A further peer is one more function in `PEERS`, which says how it is had and started; it raises
-`UnavailableError` where this machine can not have it. Must not know how anything is measured.
+Owns what a row is, and ours; `peers.py` has the others'. A function raises `UnavailableError` where this machine can
+not have its row. Must not know how anything is measured.
 """
 
 from __future__ import annotations
@@ -15,28 +15,13 @@ from build import ROOT
 from tests.bench.cache import UnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tests.bench.cache import Cache
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ZIPAPP, INSTALLED, FROZEN, PROBE, FLOOR, PYTHON_SDK = "zipapp", "installed", "frozen", "probe", "c", "python-sdk"
 TEXT = "the quick brown fox"
-
-SDK_SERVER = """\
-from mcp.server import MCPServer
-
-app = MCPServer("one-tool")
-
-
-@app.tool()
-def echo(text: str) -> str:
-    \"\"\"Give the text back.\"\"\"
-    return text
-
-
-app.run()
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +36,8 @@ class Row:
     env: dict[str, str] = field(default_factory=dict)
     calls_only: bool = False
     """Its start and its memory say nothing: it is there for the cost of a call."""
+    piped: bool = True
+    """Whether it answers every call of a burst."""
 
 
 @dataclass(frozen=True)
@@ -104,23 +91,13 @@ def floor(machine: Machine) -> Row:
     return Row(key=FLOOR, title="C floor", command=(machine.cache.program(os.path.join(HERE, "floor.c")),))
 
 
-def python_sdk(machine: Machine) -> Row:
-    """The official Python SDK serving one tool."""
-    python = machine.cache.environment(machine.python, "mcp==2.3.0")
-    source = os.path.join(os.path.dirname(os.path.dirname(python)), "one_tool.py")
-    with open(source, "w", encoding="utf-8") as file:
-        file.write(SDK_SERVER)
-    return Row(key=PYTHON_SDK, title="Python SDK", command=(python, source))
+OURS: tuple[Callable[[Machine], Row], ...] = (zipapp, installed, frozen, probe, floor)
 
 
-OURS: tuple[Callable[[Machine], Row], ...] = (zipapp, installed, frozen, probe)
-PEERS: tuple[Callable[[Machine], Row], ...] = (floor, python_sdk)
-
-
-def available(machine: Machine) -> tuple[list[Row], list[str]]:
-    """The rows that can be measured here, and why the others can not."""
+def available(machine: Machine, others: Sequence[Callable[[Machine], Row]]) -> tuple[list[Row], list[str]]:
+    """The rows that can be measured here, ours before the others', and why the rest can not."""
     rows, absent = [], []
-    for make in (*OURS, *PEERS):
+    for make in (*OURS, *others):
         try:
             rows.append(make(machine))
         except UnavailableError as error:
