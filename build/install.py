@@ -21,7 +21,7 @@ from pathlib import Path
 from agent_ways import __version__
 from agent_ways.attend import statusline
 from agent_ways.base.errors import WaysError
-from agent_ways.claude import mcp
+from agent_ways.claude import mcp, registration
 from agent_ways.ways import render
 from agent_ways.ways.commands import uninstall
 from agent_ways.ways.layout import COMMANDS, PROJECTED, flip_link
@@ -97,7 +97,7 @@ def _registered(world: World) -> bool:
         target = target_of(world.env)
     except WaysError:
         return False
-    return mcp.plan_registration(mcp.read(target.place(world.env).file), target.link).state == "current"
+    return registration.plan_registration(mcp.read(target.place(world.env).file), target.link).state == "current"
 
 
 def _link_commands(world: World) -> list[Line]:

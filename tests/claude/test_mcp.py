@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_ways.claude import mcp
-from agent_ways.claude.mcp import Found, Place, Ran
+from agent_ways.claude import mcp, registration
+from agent_ways.claude.mcp import Place, Ran
+from agent_ways.claude.registration import Found
 from tests.support.fake_claude_cli import FakeClaudeCommand
 
 COMMAND = "/home/me/.claude/bin/ways-mcp"
@@ -50,7 +51,7 @@ entries = st.one_of(
 @pytest.mark.demand("LIFE-5")
 @given(entry=entries)
 def test_an_entry_is_replaced_only_where_its_command_is_a_ways_mcp_and_other_keys_are_carried_over(entry: Any) -> None:
-    plan = mcp.plan_registration(Found("entry", entry), COMMAND)
+    plan = registration.plan_registration(Found("entry", entry), COMMAND)
     command = entry.get("command") if isinstance(entry, dict) and entry.get("type", "stdio") == "stdio" else None
     ours = isinstance(command, str) and command.rpartition("/")[2] in ("ways-mcp", "ways-mcp.pyz")
     if not ours:
@@ -68,8 +69,10 @@ def test_an_entry_is_replaced_only_where_its_command_is_a_ways_mcp_and_other_key
 @pytest.mark.demand("LIFE-5")
 @given(entry=entries)
 def test_only_the_targets_own_entry_is_withdrawn(entry: Any) -> None:
-    plan = mcp.plan_removal(Found("entry", entry), COMMAND)
-    assert (plan.state == "remove") is (mcp.plan_registration(Found("entry", entry), COMMAND).state == "current")
+    plan = registration.plan_removal(Found("entry", entry), COMMAND)
+    assert (plan.state == "remove") is (
+        registration.plan_registration(Found("entry", entry), COMMAND).state == "current"
+    )
     assert bool(plan.steps) is (plan.state == "remove")
 
 
@@ -81,10 +84,10 @@ def test_only_the_targets_own_entry_is_withdrawn(entry: Any) -> None:
     ).map(lambda value: json.dumps(value).encode())
 )
 def test_any_bytes_are_judged_without_a_raise(data: bytes) -> None:
-    found = mcp.parse(data)
+    found = registration.parse(data)
     assert found.state in ("absent", "entry", "unreadable")
     assert bool(found.reason) is (found.state == "unreadable")
-    for plan in (mcp.plan_registration(found, COMMAND), mcp.plan_removal(found, COMMAND)):
+    for plan in (registration.plan_registration(found, COMMAND), registration.plan_removal(found, COMMAND)):
         assert plan.reason
         assert found.state != "unreadable" or (plan.state, plan.steps) == ("unreadable", ())
 
@@ -112,7 +115,7 @@ def test_a_file_without_our_name_is_absent(text: str, tmp_path: Path) -> None:
 def test_a_file_caught_half_written_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / ".claude.json"
     path.write_text('{"mcpServers": {"agent-')
-    whole = json.dumps({"mcpServers": {"agent-ways": mcp.desired(COMMAND)}})
+    whole = json.dumps({"mcpServers": {"agent-ways": registration.desired(COMMAND)}})
 
     def pause(_: float) -> None:
         path.write_text(whole)
@@ -131,7 +134,7 @@ def test_a_fifo_a_folder_and_a_loop_of_links_do_not_hold_it(tmp_path: Path) -> N
 
 def test_a_foreign_entrys_env_is_never_shown() -> None:
     entry = {"command": "docker", "args": ["run"], "env": {"TOKEN": "hush-hush"}}
-    plan = mcp.plan_registration(Found("entry", entry), COMMAND)
+    plan = registration.plan_registration(Found("entry", entry), COMMAND)
     assert plan.reason.endswith("it runs docker run")
 
 
@@ -182,7 +185,7 @@ def case(tmp_path: Path) -> Case:
 def test_it_registers_withdraws_and_leaves_alone_what_is_current(named: bool, tmp_path: Path) -> None:
     case = Case(tmp_path, named=named)
     assert case.register().state == "added"
-    assert case.servers == {"agent-ways": mcp.desired(case.command)}
+    assert case.servers == {"agent-ways": registration.desired(case.command)}
     assert case.register().state == "current"
     assert case.unregister().state == "removed"
     assert case.servers == {}
@@ -214,7 +217,7 @@ def test_ours_elsewhere_is_replaced_and_the_operators_keys_stay(case: Case) -> N
     case.write({"command": "/old/ways-mcp", "env": {"A": "b"}, "timeout": 9, "alwaysLoad": True})
     assert case.register().state == "replaced"
     assert case.servers["agent-ways"] == {
-        **mcp.desired(case.command),
+        **registration.desired(case.command),
         "env": {"A": "b"},
         "timeout": 9,
         "alwaysLoad": True,
@@ -253,7 +256,13 @@ def test_without_claude_it_says_so_with_the_command_to_run_later(case: Case) -> 
     outcome = case.register()
     assert (outcome.state, outcome.done) == ("missing", False)
     assert shlex.split(outcome.by_hand) == [
-        *("claude", "mcp", "add-json", "agent-ways", json.dumps(mcp.desired(case.command), separators=(",", ":"))),
+        *(
+            "claude",
+            "mcp",
+            "add-json",
+            "agent-ways",
+            json.dumps(registration.desired(case.command), separators=(",", ":")),
+        ),
         *("--scope", "user"),
     ]
 
@@ -268,7 +277,7 @@ def test_the_command_by_hand_works_in_the_persons_own_shell(tmp_path: Path) -> N
         by_hand = case.register().by_hand
         case.claude.misbehave(add_json="")
         subprocess.run(["/bin/sh", "-c", by_hand], env=case.env, cwd=case.home, check=True, capture_output=True)
-        assert case.servers["agent-ways"] == mcp.desired(case.command)
+        assert case.servers["agent-ways"] == registration.desired(case.command)
 
 
 @pytest.mark.demand("LIFE-5")
@@ -340,7 +349,7 @@ def test_a_removal_that_did_not_happen_is_noticed_and_nothing_is_added(case: Cas
     assert "claude mcp remove said that it was done" in outcome.reason
     assert case.servers["agent-ways"] == {"command": "/old/ways-mcp"}
     assert outcome.by_hand.count("claude mcp") == 2
-    case.write(mcp.desired(case.command))
+    case.write(registration.desired(case.command))
     assert case.unregister().state == "failed"
 
 
@@ -373,7 +382,7 @@ def test_a_file_that_claude_left_half_written_is_reported_and_not_touched(case: 
     assert outcome.state == "failed"
     with open(case.place.file, encoding="utf-8") as file:
         text = file.read()
-    assert mcp.parse(text.encode()).state == "unreadable"
+    assert registration.parse(text.encode()).state == "unreadable"
     assert case.register().state == "unreadable"
     with open(case.place.file, encoding="utf-8") as file:
         assert file.read() == text
@@ -394,7 +403,7 @@ def test_what_failed_under_another_clients_lock_is_tried_once_more_when_the_lock
     verb: str, tmp_path: Path
 ) -> None:
     place = Place(config_dir=str(tmp_path / ".claude"), named=False, home=str(tmp_path))
-    entry = {"agent-ways": mcp.desired(COMMAND)}
+    entry = {"agent-ways": registration.desired(COMMAND)}
     Path(place.file).write_text(json.dumps({"mcpServers": entry if verb == "unregister" else {}}))
     lock = lock_folder(place)
     calls = []

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent_ways.base.errors import StateError, UsageError
-from agent_ways.claude import mcp
+from agent_ways.claude import registration
 from agent_ways.ways import projection
 from agent_ways.ways.commands import reconcile, uninstall
 from agent_ways.ways.commands import target as target_verbs
@@ -61,7 +61,7 @@ def test_it_links_merges_and_registers_the_targets_own_link(machine: Machine) ->
     assert report.lines[-1].subject == "registration"
     link = machine.home / ".claude" / "bin" / "ways-mcp"
     assert os.readlink(link) == machine.layout.command("ways-mcp")
-    assert servers(machine.home / ".claude.json") == {"agent-ways": mcp.desired(str(link))}
+    assert servers(machine.home / ".claude.json") == {"agent-ways": registration.desired(str(link))}
     for name in made(machine):
         assert (machine.home / ".claude" / name).exists(), "a link leads to something"
     assert set(made(machine)) >= {"bin/ways", "bin/attend", "bin/ways-mcp", projection.HOOKS}
@@ -174,7 +174,7 @@ def test_a_named_config_dir_is_reconciled_by_its_plain_path(suffix: str, tmp_pat
     work = tmp_path / "home" / "work config"
     machine = Machine(tmp_path, CLAUDE_CONFIG_DIR=f"{work}{suffix}")
     reconcile.run(machine.world)
-    assert servers(work / ".claude.json") == {"agent-ways": mcp.desired(str(work / "bin" / "ways-mcp"))}
+    assert servers(work / ".claude.json") == {"agent-ways": registration.desired(str(work / "bin" / "ways-mcp"))}
     assert not (machine.home / ".claude.json").exists()
     assert machine.claude.calls[0]["env"]["CLAUDE_CONFIG_DIR"] == str(work)
 
@@ -332,7 +332,8 @@ def test_the_original_is_named_and_replaced_only_when_told(sign: str, machine: M
     assert machine.tree() == before
     assert reconcile.run(machine.world, take_over=True).exit_code == 0
     assert os.readlink(target / "bin" / "ways-mcp") == machine.layout.command("ways-mcp")
-    assert servers(machine.home / ".claude.json")["agent-ways"] == mcp.desired(str(target / "bin" / "ways-mcp"))
+    entry = servers(machine.home / ".claude.json")["agent-ways"]
+    assert entry == registration.desired(str(target / "bin" / "ways-mcp"))
 
 
 # -- settings that are somebody's ---------------------------------------------------------------------------------

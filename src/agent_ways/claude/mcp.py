@@ -1,8 +1,8 @@
-"""The registration of our server with Claude Code, at user scope (LIFE-5).
+"""The calls of `claude mcp` that register our server at user scope, and their proof (LIFE-5).
 
-Owns the only calls of `claude mcp`, and the judgement before and after them: what stands in the client's global
-file, what is to be done about it (a `Plan`, a function of values), and whether it was done, which the file tells
-and not what `claude` says. Must not know targets or how results are shown. The file is read and never written.
+Owns the only calls of `claude mcp`, and reading the client's global file before and after them: whether a plan
+(`registration.py`) was carried out is told by the file and not by what `claude` says. Must not know targets or how
+results are shown. The file is read and never written.
 """
 
 from __future__ import annotations
@@ -11,22 +11,29 @@ import os
 import stat
 import time
 
-from agent_ways.base.jsontext import NotJSONError, dumps, loads
 from agent_ways.base.values import Value
 from agent_ways.claude import dirs
+from agent_ways.claude.registration import (
+    Found,
+    add,
+    parse,
+    plan_registration,
+    plan_removal,
+    removal,
+    steps_by_hand,
+    worded,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, Final
+    from typing import Final
+
+    from agent_ways.claude.registration import Plan
 
     Run = Callable[[Sequence[str]], "Ran"]
     Read = Callable[[str], "Found"]
 
-NAME = "agent-ways"
-"""The server's name in the client's configuration."""
-STEM = "ways-mcp"
-"""The command's file stem, by which an entry is known for ours."""
 PATIENCE = 15.0
 """Seconds that one call of `claude` may take."""
 PAUSES = (0.05, 0.1, 0.2)
@@ -37,45 +44,12 @@ LONGEST = 256 << 20
 """Bytes above which the global file is not read."""
 
 
-class Found(Value):
-    """What stands in the global file under our name: state `absent`, `entry` or `unreadable` (with the reason)."""
-
-    __slots__ = ("entry", "reason", "state")
-
-    def __init__(self, state: str, entry: Any = None, reason: str = "") -> None:
-        self.state: Final = state
-        self.entry: Final = entry
-        self.reason: Final = reason
-
-    @property
-    def command(self) -> str | None:
-        """The entry's command, where it is one that starts a program."""
-        if not isinstance(self.entry, dict) or self.entry.get("type", "stdio") != "stdio":
-            return None
-        command = self.entry.get("command")
-        return command if isinstance(command, str) and command else None
-
-
-class Plan(Value):
-    """What is to be done, before it is done: the words after `claude`, call by call.
-
-    `state` of a registration is current, add, replace, foreign or unreadable; of a removal absent, remove, foreign
-    or unreadable. Only add, replace and remove have steps. `reason` is a plain sentence.
-    """
-
-    __slots__ = ("reason", "state", "steps")
-
-    def __init__(self, state: str, reason: str, steps: tuple[tuple[str, ...], ...] = ()) -> None:
-        self.state: Final = state
-        self.reason: Final = reason
-        self.steps: Final = steps
-
-
 class Outcome(Value):
     """What came of a plan.
 
-    `state` is current, added, replaced, removed, absent; or foreign, unreadable, missing (no `claude`), failed. `done`
-    says whether it is as wanted; `by_hand` is the shell line that does what could not be done.
+    `state` is current, added, replaced, removed, absent; or foreign, managed (the file is read-only), unreadable,
+    missing (no `claude`), failed. `done` says whether it is as wanted; `by_hand` is the shell line that does what could
+    not be done.
     """
 
     __slots__ = ("by_hand", "reason", "state")
@@ -133,96 +107,6 @@ class Place(Value):
         return " && ".join(join([*before, "claude", *step]) for step in steps)
 
 
-# The judgement: functions over values.
-
-
-def desired(command: str) -> dict[str, Any]:
-    """The entry that registers `command`."""
-    return {"type": "stdio", "command": command, "args": []}
-
-
-def is_ours(command: str) -> bool:
-    """Whether a command is a server of ours, wherever it lies: its file stem says so."""
-    return os.path.splitext(os.path.basename(command))[0] == STEM
-
-
-def plan_registration(found: Found, command: str) -> Plan:
-    """What brings `command` to stand under our name. Judged by the entry's command alone."""
-    if found.state == "unreadable":
-        return Plan("unreadable", found.reason)
-    if found.state == "absent":
-        return Plan("add", f"registers {command}", (_add(desired(command)),))
-    registered = found.command
-    if registered is None or not (is_ours(registered) or _same(registered, command)):
-        return Plan("foreign", f"an entry {NAME} that is not ours is kept: it runs {_worded(found.entry)}")
-    if _same(registered, command):
-        return Plan("current", f"registered: {command}")
-    return Plan(
-        "replace",
-        f"replaces {registered} by {command}",
-        (removal(), _add({**desired(command), **found.entry, "type": "stdio", "command": command})),
-    )
-
-
-def plan_removal(found: Found, command: str) -> Plan:
-    """What takes the registration of `command` away; an entry with another command is not this target's."""
-    if found.state == "unreadable":
-        return Plan("unreadable", found.reason)
-    if found.state == "absent":
-        return Plan("absent", "not registered")
-    if found.command is None or not _same(found.command, command):
-        return Plan("foreign", f"an entry {NAME} that is not from here is kept: it runs {_worded(found.entry)}")
-    return Plan("remove", f"withdraws {command}", (removal(),))
-
-
-def parse(data: bytes) -> Found:
-    """What a global file with this content has under our name."""
-    try:
-        value = loads(data.decode("utf-8-sig"))
-    except (NotJSONError, UnicodeDecodeError) as error:
-        return Found("unreadable", reason=f"is not JSON ({error})" if data.strip() else "is empty")
-    if not isinstance(value, dict):
-        return Found("unreadable", reason="is not a JSON object")
-    servers = value.get("mcpServers")
-    if servers is None:
-        return Found("absent")
-    if not isinstance(servers, dict):
-        return Found("unreadable", reason="has an mcpServers that is not an object")
-    return Found("entry", servers[NAME]) if NAME in servers else Found("absent")
-
-
-def steps_by_hand(state: str, command: str) -> tuple[tuple[str, ...], ...]:
-    """What a person may do about an entry that we leave alone, by the state of its plan."""
-    steps = {"foreign": (removal(), _add(desired(command))), "unreadable": (_add(desired(command)),)}
-    return steps.get(state, ())
-
-
-def _same(one: str, other: str) -> bool:
-    return os.path.normpath(one) == os.path.normpath(other)
-
-
-def _add(entry: dict[str, Any]) -> tuple[str, ...]:
-    return ("mcp", "add-json", NAME, dumps(entry), "--scope", "user")
-
-
-def removal() -> tuple[str, ...]:
-    """The words that take the entry away."""
-    return ("mcp", "remove", NAME, "--scope", "user")
-
-
-def _worded(entry: object) -> str:
-    """An entry in short, without its `env`, which may hold secrets."""
-    if not isinstance(entry, dict):
-        return "something that is no object"
-    args = entry.get("args")
-    words = [entry.get("command"), *(args if isinstance(args, list) else [])] if entry.get("command") else []
-    text = " ".join(str(word) for word in words) or str(entry.get("url", "nothing that we know"))
-    return text if len(text) <= 200 else f"{text[:197]}..."
-
-
-# The edges: the file, the program.
-
-
 def read(path: str, pause: Callable[[float], None] = time.sleep) -> Found:
     """What stands in the file at `path`; one that is no JSON is read again for a moment."""
     found = _read(path)
@@ -231,7 +115,9 @@ def read(path: str, pause: Callable[[float], None] = time.sleep) -> Found:
             break
         pause(seconds)
         found = _read(path)
-    return Found("unreadable", reason=f"{path} {found.reason}") if found.state == "unreadable" else found
+    if found.state == "unreadable":
+        return Found("unreadable", reason=f"{path} {found.reason}")
+    return Found(found.state, found.entry, managed=path if found.managed else "")
 
 
 def _read(path: str) -> Found:
@@ -253,7 +139,10 @@ def _read(path: str) -> Found:
         return Found("unreadable", reason=f"can not be read: {error.strerror}")
     finally:
         os.close(fd)
-    return parse(b"".join(parts))
+    found = parse(b"".join(parts))
+    # Root may write everything, so the mode is asked as well.
+    writable = status.st_mode & 0o222 and os.access(path, os.W_OK)
+    return Found(found.state, found.entry, found.reason, "" if writable else path)
 
 
 def find_program(env: Mapping[str, str], name: str = "claude") -> str | None:
@@ -303,9 +192,6 @@ def _call(command: list[str], env: Mapping[str, str], folder: str, patience: flo
         output.seek(0)
         said = output.read(4096).decode("utf-8", "replace")
     return Ran(code, said, "" if code is not None else f"did not end within {patience:g} s")
-
-
-# The acts: a plan, its calls, the file read back.
 
 
 def register(
@@ -389,10 +275,10 @@ def _unregister(place: Place, command: str, run: Run, env: Mapping[str, str], re
 
 
 def _put_back(place: Place, before: Found, run: Run, read: Read) -> str:
-    run(_add(before.entry))
+    run(add(before.entry))
     if read(place.file).state == "entry":
         return "the entry that was there before is back"
-    return f"the entry that was there before is gone; it was {_worded(before.entry)}"
+    return f"the entry that was there before is gone; it was {worded(before.entry)}"
 
 
 def _left_to_do(found: Found, command: str, plan: Plan) -> Sequence[Sequence[str]]:

@@ -14,7 +14,7 @@ from agent_ways.ways.layout import COMMANDS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agent_ways.claude.mcp import Found
+    from agent_ways.claude.registration import Found
     from agent_ways.ways.layout import Layout
     from agent_ways.ways.target import Target
 

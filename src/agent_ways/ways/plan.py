@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from agent_ways.claude import mcp
+from agent_ways.claude import mcp, registration
 from agent_ways.ways import links, original, projection
 from agent_ways.ways.report import Line, Status
 from agent_ways.ways.settings import file as settings_file
@@ -70,12 +70,12 @@ def converge(world: World, known: Known, source: Source, licence: Licence) -> Pl
         linking.judge(want)
     linking.withdraw_others({want.path for want in source.links(target.config_dir)})
     merged, step, notes = _settings(known, source)
-    registration = mcp.plan_registration(found, target.link)
+    wanted = registration.plan_registration(found, target.link)
     steps: list[Step] = [*linking.steps, *([step] if step else [])]
-    if registration.steps:
-        steps.append(Register(place, target.link, registration.reason, registration.steps))
-    elif registration.state != "current":
-        notes.append(_not_registered(registration, place, target.link, world))
+    if wanted.steps:
+        steps.append(Register(place, target.link, wanted.reason, wanted.steps))
+    elif wanted.state != "current":
+        notes.append(_not_registered(wanted, place, target.link, world))
     registered = tuple(sorted({*known.registered, place.named}))
     noted = {**known.links, **linking.noted}
     intent = replace(
@@ -97,11 +97,11 @@ def retreat(world: World, known: Known) -> Plan:
     notes: list[Line] = []
     for named in sorted({*known.registered, target.place(world.env).named}):
         place = target.place_named(named=named)
-        plan = mcp.plan_removal(mcp.read(place.file), target.link)
+        plan = registration.plan_removal(mcp.read(place.file), target.link)
         if plan.steps:
             steps.append(Unregister(place, target.link, plan.reason, plan.steps))
         elif plan.state == "unreadable":
-            by_hand = place.by_hand([mcp.removal()], world.env)
+            by_hand = place.by_hand([registration.removal()], world.env)
             notes.append(Line(Status.FAILED, "registration", plan.reason, by_hand))
         elif plan.state != "absent":
             notes.append(Line(Status.NOTE, "registration", plan.reason))
@@ -219,9 +219,9 @@ def _untouched(seen: settings_file.Seen, why: str) -> Line:
     return Line(Status.FAILED, "settings", f"{seen.path} {why}; it was not touched", "mend it, then: ways reconcile")
 
 
-def _not_registered(plan: mcp.Plan, place: mcp.Place, command: str, world: World) -> Line:
-    status = Status.NOTE if plan.state == "foreign" else Status.FAILED
-    by_hand = place.by_hand(mcp.steps_by_hand(plan.state, command), world.env)
+def _not_registered(plan: registration.Plan, place: mcp.Place, command: str, world: World) -> Line:
+    status = Status.NOTE if plan.state in ("foreign", "managed") else Status.FAILED
+    by_hand = place.by_hand(registration.steps_by_hand(plan.state, command), world.env)
     return Line(status, "registration", plan.reason, by_hand)
 
 

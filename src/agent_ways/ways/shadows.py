@@ -11,7 +11,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
-from agent_ways.claude import mcp
+from agent_ways.claude.registration import NAME, is_ours
 from agent_ways.ways.looks import read_json
 
 _MOST = 500
@@ -33,8 +33,8 @@ def found(global_file: str, settings: str) -> tuple[Shadow, ...]:
     projects = content.get("projects")
     for folder, project in list(projects.items() if isinstance(projects, dict) else ())[:_MOST]:
         shadows += _of_project(folder, project)
-    if mcp.NAME in _servers(read_json(settings)):
-        text = f"{settings} has an mcpServers block with {mcp.NAME}, which the client does not read: take it out"
+    if NAME in _servers(read_json(settings)):
+        text = f"{settings} has an mcpServers block with {NAME}, which the client does not read: take it out"
         shadows.append(Shadow(text))
     return tuple(shadows)
 
@@ -43,7 +43,7 @@ def _doubles(content: dict[str, Any]) -> list[Shadow]:
     doubles = []
     for name, entry in _servers(content).items():
         command = entry.get("command") if isinstance(entry, dict) else None
-        if name != mcp.NAME and isinstance(command, str) and mcp.is_ours(command):
+        if name != NAME and isinstance(command, str) and is_ours(command):
             repair = shlex.join(["claude", "mcp", "remove", name, "--scope", "user"])
             doubles.append(Shadow(f"{name} is registered too and runs {command}: two servers in each session", repair))
     return doubles
@@ -52,13 +52,13 @@ def _doubles(content: dict[str, Any]) -> list[Shadow]:
 def _of_project(folder: str, project: object) -> list[Shadow]:
     shadows = []
     where = shlex.quote(folder)
-    if mcp.NAME in _servers(project):
-        repair = f"cd {where} && claude mcp remove {mcp.NAME} --scope local"
-        shadows.append(Shadow(f"in {folder} an entry {mcp.NAME} of local scope is used in place of ours", repair))
+    if NAME in _servers(project):
+        repair = f"cd {where} && claude mcp remove {NAME} --scope local"
+        shadows.append(Shadow(f"in {folder} an entry {NAME} of local scope is used in place of ours", repair))
     shared = os.path.join(folder, ".mcp.json")
-    if os.path.isabs(folder) and mcp.NAME in _servers(read_json(shared)):
-        repair = f"cd {where} && claude mcp remove {mcp.NAME} --scope project"
-        shadows.append(Shadow(f"{shared} has an entry {mcp.NAME} that is used there in place of ours", repair))
+    if os.path.isabs(folder) and NAME in _servers(read_json(shared)):
+        repair = f"cd {where} && claude mcp remove {NAME} --scope project"
+        shadows.append(Shadow(f"{shared} has an entry {NAME} that is used there in place of ours", repair))
     return shadows
 
 

@@ -18,7 +18,7 @@ from agent_ways.base import config, paths
 from agent_ways.base.errors import WaysError, state_error
 from agent_ways.base.process import Owner, this_process
 from agent_ways.base.records import read_record
-from agent_ways.claude import mcp, records
+from agent_ways.claude import mcp, records, registration
 from agent_ways.claude.launch import channel_intent
 from agent_ways.ways import gate, links, looks, plan, sessions, shadows
 from agent_ways.ways.commands import reconcile
@@ -212,7 +212,7 @@ def _target(world: World, known: Known) -> list[Line]:
 
 def _is_registered(world: World, known: Known) -> bool:
     found = mcp.read(known.target.place(world.env).file)
-    return mcp.plan_registration(found, known.target.link).state == "current"
+    return registration.plan_registration(found, known.target.link).state == "current"
 
 
 # -- what runs ----------------------------------------------------------------------------------------------------

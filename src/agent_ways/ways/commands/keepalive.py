@@ -17,7 +17,7 @@ from agent_ways.attend import perceiver, reach
 from agent_ways.base import config, paths
 from agent_ways.base.errors import state_error
 from agent_ways.base.records import FILE_MODE, make_dirs
-from agent_ways.claude import mcp
+from agent_ways.claude import registration
 from agent_ways.claude.cache import FIVE_MINUTES
 from agent_ways.claude.identity import Identity
 from agent_ways.keepalive import judge, situation
@@ -110,7 +110,7 @@ def status(world: World) -> Report:
 def report(world: World, days: int = DAYS, now: Callable[[], float] = time.time) -> Report:
     """`ways keepalive report [--days 14]`: per session and day, from transcripts."""
     since_ms = _midnight(now(), days)
-    counted = [line for one in _config_dirs(world) for line in read_report(one, mcp.NAME, since_ms)]
+    counted = [line for one in _config_dirs(world) for line in read_report(one, registration.NAME, since_ms)]
     counted.sort(key=lambda line: (line.day, line.session))
     whole = total(counted)
     data = {
@@ -181,7 +181,7 @@ def _seen(bus: Bus, session: Session, record: SessionRecord, told: config.Config
         conduits=lambda _: conduits,
         clock=lambda: read_clock(boot=bus.owner.boot),
         owner=owner,
-        server=mcp.NAME,
+        server=registration.NAME,
         thorough=True,
     )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_ways.base import config, paths
 from agent_ways.base.errors import WaysError
-from agent_ways.claude import mcp
+from agent_ways.claude import mcp, registration
 from agent_ways.ways import links, sessions, shadows
 from agent_ways.ways.commands import reconcile
 from agent_ways.ways.commands.target import as_data, state_of
@@ -67,7 +67,7 @@ def _command(world: World, name: str) -> dict[str, Any]:
 def _target(world: World, known: Known) -> dict[str, Any]:
     state, text = state_of(world, known)
     place = known.target.place(world.env)
-    plan = mcp.plan_registration(mcp.read(place.file), known.target.link)
+    plan = registration.plan_registration(mcp.read(place.file), known.target.link)
     return {
         **as_data(known, state, text),
         "named": place.named,
