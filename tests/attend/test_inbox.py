@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
-from agent_ways.attend import inbox, intake, seen
+from agent_ways.attend import aliases, inbox, intake, layout, seen
 from agent_ways.attend.inbox import Filter, Item, Viewer
-from tests.attend.world import A, B, C
+from tests.attend.world import WEB, A, B, C
 
 if TYPE_CHECKING:
     from agent_ways.attend.instances import Instance
@@ -145,3 +146,38 @@ def test_receipts_say_what_became_of_a_signal_for_each_recipient(world: World) -
     seen.mark(world.bus, other.key, {sent.id: {"kind": "hook", "session": B, "at": None}})
     found = {one["session"]: one["state"] for one in inbox.receipts(world.bus, sent)}
     assert found == {A: "pushed", B: "seen", C: "queued"}
+
+
+@pytest.mark.demand("ATT-2", "ATT-3")
+@pytest.mark.parametrize("to", ["self", "/home/person/api", "@captain"])
+def test_receipts_follow_what_was_kept_to_whoever_took_it_up(world: World, to: str) -> None:
+    writer = world.session(100, A)
+    if to == "@captain":
+        intake.take_alias(world.bus, writer, "captain")
+        aliases.drop(world.bus, writer, "captain")
+    sent = world.send(writer, "for whoever comes", to).signal
+    [kept] = inbox.receipts(world.bus, sent)
+    assert (kept["session"], kept["state"]) == (None, "queued")
+    assert kept["name"] in ("@captain", "the next session of /home/person/web", "the next session in /home/person/api")
+    taker = world.session(200, B, cwd="/home/person/api" if to.startswith("/") else WEB)
+    if to == "self":
+        intake.take_self(world.bus, taker)
+    elif to == "@captain":
+        intake.take_alias(world.bus, taker, "captain")
+    assert [(one["session"], one["state"]) for one in inbox.receipts(world.bus, sent)] == [(B, "queued")]
+    world.claim(taker)
+    seen.mark(world.bus, taker.key, {sent.id: {"kind": "hook", "session": B, "at": None}})
+    [receipt] = inbox.receipts(world.bus, sent)
+    assert (receipt["name"], receipt["state"], receipt["proof"]["kind"]) == (taker.name, "seen", "hook")
+    os.unlink(layout.instance(world.bus.root, taker.key))
+    assert [one["state"] for one in inbox.receipts(world.bus, sent)] == [None]
+
+
+@pytest.mark.demand("ATT-2")
+def test_a_receipt_of_a_note_that_its_own_writer_took_up_after_clear_is_there(world: World) -> None:
+    writer = world.session(100, A)
+    sent = world.send(writer, "to myself", "self").signal
+    world.client(100, B)
+    me = world.arrive(100)
+    intake.take_self(world.bus, me)
+    assert [(one["session"], one["state"]) for one in inbox.receipts(world.bus, sent)] == [(B, "queued")]

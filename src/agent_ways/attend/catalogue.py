@@ -45,7 +45,8 @@ SIGNAL = shape(
     state=TEXT_OR_NULL,
     proof=ANY_OBJECT,
 )
-PAGE = shape(v=VERSION, signals=listed(SIGNAL), total=A_COUNT, next=TEXT_OR_NULL, notes=listed(A_TEXT))
+_PART = {**SIGNAL, "properties": {**SIGNAL["properties"], "part": A_COUNT, "parts": A_COUNT}}
+PAGE = shape(v=VERSION, signals=listed(_PART), total=A_COUNT, next=TEXT_OR_NULL, notes=listed(A_TEXT))
 _SENT = shape(
     v=VERSION,
     id=A_TEXT,
@@ -117,6 +118,8 @@ TOOLS: tuple[Verb, ...] = (
             SINCE,
             Parameter("grep", TEXT, "Only with this text in them, in capitals or not.", shown="TEXT"),
             BEFORE,
+            Parameter("id", TEXT, "Only this message; one too long for a list comes in parts.", shown="ID"),
+            Parameter("part", COUNT, "Which part of it (1).", shown="N", least=1),
             Parameter("drain", FLAG, "Show what waits for this session, once: for the Stop hook.", tool=False),
             Parameter(
                 "format", TEXT, "How --drain answers: hook or text.", choices=("hook", "text"), shown="FORM", tool=False

@@ -42,7 +42,7 @@ COMMANDS: tuple[Verb, ...] = (
         result=shape(
             v=VERSION,
             signals=listed(SIGNAL),
-            receipts=listed(shape(session=A_TEXT, name=A_TEXT, state=TEXT_OR_NULL, proof=ANY_OBJECT)),
+            receipts=listed(shape(session=TEXT_OR_NULL, name=A_TEXT, state=TEXT_OR_NULL, proof=ANY_OBJECT)),
         ),
         example="attend show 7c4n0zpd",
         group=TALK,

@@ -32,6 +32,9 @@ SERVER = "agent-ways"
 """The server's name in the client's config, which a channel's lines bear."""
 READERS = ("mcp__agent-ways__attend_inbox",)
 """Tools whose results show signals whole, as the model calls them."""
+_PARTS = "parts"
+"""Where a ledger keeps which parts of a long body were read."""
+_MOST_IN_PARTS = 32
 _ALIGN = 1 << 16
 _UNCLAIMED = 1 << 20
 """Bytes of a transcript that are looked at where nothing is claimed and no look was made before."""
@@ -203,9 +206,10 @@ def _found(opened: Ledger, rows: Sequence[tuple[str, Row]], readable: bool) -> F
                     (whole if signal_id in shown_whole else named).add(signal_id)
                     proofs.setdefault(signal_id, _proof(evidence, session))
         for evidence in proof.tool_results(its, READERS, opened.calls):
-            for signal_id in in_result(evidence.text):
-                read.add(signal_id)
-                proofs[signal_id] = _proof(evidence, session)
+            for signal_id, part, parts in in_result(evidence.text):
+                if _is_whole(opened, signal_id, part, parts):
+                    read.add(signal_id)
+                    proofs[signal_id] = _proof(evidence, session)
         for evidence in proof.arrivals(its):
             enqueued.update(*headers.read_back(evidence.text))
     for call in list(opened.calls)[:-64]:
@@ -234,18 +238,39 @@ def _proof(evidence: Evidence, session: str) -> dict[str, Any]:
     return {"kind": evidence.kind, "session": session, "at": iso(evidence.at) if evidence.at else None}
 
 
-def in_result(text: str) -> list[str]:
-    """The ids of the signals that a tool's result holds with their bodies: its JSON, not what a body may quote."""
+def in_result(text: str) -> list[tuple[str, int, int]]:
+    """The signals that a tool's result holds with their bodies, by its JSON, not by what a body may quote.
+
+    Each with the part of its body that stands there, and how many parts it has.
+    """
     try:
         value = loads(text)
     except NotJSONError:
         return []
     listed = value.get("signals") if isinstance(value, dict) else None
-    return [
-        one["id"]
-        for one in (listed if isinstance(listed, list) else [])
-        if isinstance(one, dict) and ids.is_id(one.get("id")) and isinstance(one.get("body"), str)
-    ]
+    found = []
+    for one in listed if isinstance(listed, list) else []:
+        if isinstance(one, dict) and ids.is_id(one.get("id")) and isinstance(one.get("body"), str):
+            part, parts = one.get("part", 1), one.get("parts", 1)
+            if isinstance(part, int) and isinstance(parts, int) and 0 < part <= parts:
+                found.append((one["id"], part, parts))
+    return found
+
+
+def _is_whole(opened: Ledger, signal_id: str, part: int, parts: int) -> bool:
+    """Whether the model has been given all parts of a body, which the ledger remembers, in whatever order."""
+    known = opened.more.get(_PARTS)
+    known = dict(known) if isinstance(known, dict) else {}
+    before = known.pop(signal_id, None)
+    had = {one for one in before if isinstance(one, int)} if isinstance(before, list) else set()
+    had.add(part)
+    whole = had >= set(range(1, parts + 1))
+    if not whole:
+        known[signal_id] = sorted(had)
+    opened.more.pop(_PARTS, None)
+    if known:
+        opened.more[_PARTS] = dict(list(known.items())[-_MOST_IN_PARTS:])
+    return whole
 
 
 def _apply(

@@ -13,7 +13,7 @@ from agent_ways.base.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any, Final
 
     from agent_ways.attend.bus import Bus
@@ -183,24 +183,49 @@ def show(bus: Bus, viewer: Viewer, signal_id: str) -> Item | Note | None:
 
 
 def receipts(bus: Bus, signal: Signal) -> list[dict[str, Any]]:
-    """What became of a signal for each session that it was put before: `{session, name, state, proof}`.
+    """What became of a signal for whom it is for: `{session, name, state, proof}`.
 
-    `state` is None where nothing is known any more: its record went with its age.
+    That is each session that it was put before, each that took it up later (a project's mail, a note to `self`, an
+    alias's), and whoever it is still kept for, whose `session` is None. `state` is None where nothing is known any
+    more: its record went with its age.
     """
     everyone = instances.read_all(bus)
-    found = []
-    for session in signal.recipients:
-        one = next((instance for instance in everyone if session in instance.sessions), None)
-        if session == OPERATOR:
-            state, proof = Viewer(bus, None).states([signal.id])[signal.id]
-        elif one is not None:
-            state, proof = Viewer(bus, one).states([signal.id])[signal.id]
-        else:
-            waits = any(slip.id == signal.id for slip in trays.waiting(bus.root, session))
-            state, proof = (delivery.QUEUED if waits else None), None
-        name = OPERATOR if session == OPERATOR else one.name if one else session[:8]
-        found.append({"session": session, "name": name, "state": state, "proof": proof})
+    found = [_receipt(bus, signal, session, everyone) for session in signal.recipients]
+    later = [one for one in everyone if not set(one.sessions) & set(signal.recipients)]
+    found += [_receipt(bus, signal, one.session, [one]) for one in later if _reached(bus, signal, one)]
+    for tray, name in (pair for address in signal.to for pair in _kept(address)):
+        waits = any(slip.id == signal.id for slip in trays.own(bus.root, tray))
+        if waits or not found:
+            found.append({"session": None, "name": name, "state": delivery.QUEUED if waits else None, "proof": None})
     return found
+
+
+def _receipt(bus: Bus, signal: Signal, session: str, everyone: Sequence[Instance]) -> dict[str, Any]:
+    one = next((instance for instance in everyone if session in instance.sessions), None)
+    state: str | None
+    proof: dict[str, Any] | None
+    if session == OPERATOR or one is not None:
+        state, proof = Viewer(bus, None if session == OPERATOR else one).states([signal.id])[signal.id]
+    else:
+        waits = any(slip.id == signal.id for slip in trays.waiting(bus.root, session))
+        state, proof = (delivery.QUEUED if waits else None), None
+    name = OPERATOR if session == OPERATOR else one.name if one else session[:8]
+    return {"session": session, "name": name, "state": state, "proof": proof}
+
+
+def _reached(bus: Bus, signal: Signal, one: Instance) -> bool:
+    """Whether a signal was ever brought into that session's tray, under any of its ids."""
+    return any(rooms.holds(bus, layout.room_of_tray(session), signal.id) for session in one.sessions)
+
+
+def _kept(address: str) -> Iterator[tuple[str, str]]:
+    """The tray that a signal to such an address waits in while no session has it, and for whom."""
+    if address.startswith("@"):
+        yield layout.tray_of_alias(address[1:]), address
+    elif address.startswith("self:"):
+        yield layout.tray_of_self(address[5:]), f"the next session of {address[5:]}"
+    elif address.startswith("/"):
+        yield layout.tray_of_project(address), f"the next session in {address}"
 
 
 def unseen(bus: Bus, session: str) -> int:

@@ -122,7 +122,7 @@ def _body(one: Document, style: Style, *, whole: bool) -> str:
 
 def _page(document: Document, style: Style) -> str:
     listed = document["signals"]
-    parts = [signal(one, style) for one in listed] or ["nothing here\n"]
+    parts = [signal(one, style, whole="part" in one) for one in listed] or ["nothing here\n"]
     if document["next"]:
         parts.append(
             style.faint(f"{len(listed)} of {document['total']}; older ones: the same with --before {document['next']}")

@@ -125,6 +125,11 @@ def newest_first(bus: Bus, room: str) -> Iterator[str]:
         yield from reversed([name for name in disk.names(layout.room(bus.root, room, day)) if ids.is_id(name)])
 
 
+def holds(bus: Bus, room: str, signal_id: str) -> bool:
+    """Whether a room's history has that signal."""
+    return os.path.lexists(os.path.join(layout.room(bus.root, room, ids.day(signal_id)), signal_id))
+
+
 def record_in(bus: Bus, room: str, signal_id: str) -> None:
     """Keep a signal that is there in one more room's history."""
     path = os.path.join(layout.room(bus.root, room, ids.day(signal_id)), signal_id)

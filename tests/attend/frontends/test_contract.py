@@ -47,6 +47,8 @@ CASES: list[tuple[str, list[str], dict[str, Any]]] = [
     ("inbox", ["--since", "1h", "--from", "person"], {"since": "1h", "from": "person"}),
     ("inbox", ["--before", "{mail}"], {"before": "{mail}"}),
     ("inbox", ["--limit", "0"], {"limit": 0}),
+    ("inbox", ["--id", "{mail}", "--part", "1"], {"id": "{mail}", "part": 1}),
+    ("inbox", ["--id", "{mail}", "--part", "2"], {"id": "{mail}", "part": 2}),
     ("peers", [], {}),
     ("peers", ["--all"], {"all": True}),
     ("status", [], {}),

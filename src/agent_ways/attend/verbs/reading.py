@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from agent_ways.attend import ids, signals
+from agent_ways.attend import ids, paging, signals
 from agent_ways.attend import inbox as boxes
 from agent_ways.attend.addresses import parse as parse_address
 from agent_ways.attend.inbox import Filter, Item
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from agent_ways.attend.verbs.caller import Caller
 
 LIMIT = 25
-FITS = 40_000
-"""Characters of bodies in one page: a tool's result has room for 50,000, and JSON adds some."""
 
 
 def inbox(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
     """See the catalogue; `drain` and `format` are the command's own and are not for here."""
+    if "id" in arguments or "part" in arguments:
+        return _one(caller, arguments)
     page = boxes.listing(
         caller.bus,
         viewer(caller),
@@ -60,17 +60,23 @@ def thread(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
 def show(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
     """See the catalogue."""
     signal_id = signals.find(caller.bus, arguments["id"])
+    found = _found(caller, signal_id)
+    return {"signals": [found.to_json()], "receipts": boxes.receipts(caller.bus, found.signal)}
+
+
+def _found(caller: Caller, signal_id: str) -> Item:
     found = boxes.show(caller.bus, viewer(caller), signal_id)
     if not isinstance(found, Item):
         why = found.text if isinstance(found, Note) else "it is gone"
         raise UsageError(f"signal {signal_id} can not be read: {why}", "List the others with: attend inbox")
-    return {"signals": [found.to_json()], "receipts": boxes.receipts(caller.bus, found.signal)}
+    return found
 
 
 def read_on_terminal(caller: Caller, document: dict[str, Any]) -> None:
-    """Mark what the person was just shown on a terminal as read (ATT-2)."""
+    """Mark what the person was just shown on a terminal as read (ATT-2): to its end, where it came in parts."""
     if caller.is_person:
-        shown = [one["id"] for one in document["signals"]]
+        whole = (one for one in document["signals"] if one["body"] is not None)
+        shown = [one["id"] for one in whole if one.get("part") == one.get("parts")]
         found = signals.read_all(caller.bus, shown, [])
         boxes.read_by_operator(caller.bus, [Item(signal, None, None) for signal in found])
 
@@ -112,24 +118,32 @@ def _before(arguments: dict[str, Any]) -> str | None:
     return before
 
 
+def _one(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
+    """One message; the part asked for of one that is too long for an answer."""
+    others = sorted(arguments.keys() - {"id", "part"})
+    if others or "id" not in arguments:
+        what = f"id goes with part alone, not with {', '.join(others)}" if others else "part needs an id"
+        raise UsageError(what, "Read one message: attend inbox --id ID --part 1")
+    signal_id = signals.find(caller.bus, arguments["id"])
+    one = _found(caller, signal_id).to_json()
+    pieces = paging.parts(one["body"]) if paging.cost(one) > paging.ROOM else [one["body"]]
+    part = arguments.get("part", 1)
+    if part > len(pieces):
+        raise UsageError(f"{signal_id} has {len(pieces)} part{'s' if len(pieces) > 1 else ''}", "Ask for one of them.")
+    notes = []
+    if len(pieces) > 1:
+        one |= {"body": pieces[part - 1], "part": part, "parts": len(pieces)}
+        more = f"; go on with part {part + 1}" if part < len(pieces) else ""
+        notes.append(f"this is part {part} of {len(pieces)} of {signal_id}{more}")
+    return {"signals": [one], "total": 1, "next": None, "notes": notes}
+
+
 def _page(page: Page) -> dict[str, Any]:
-    """As many of the page's signals as fit into a tool's result; one that alone does not is named without its body."""
-    listed: list[dict[str, Any]] = []
-    notes: list[str] = []
-    room = FITS
-    following = page.next
-    for item in page.items:
-        one = item.to_json()
-        size = len(item.signal.body)
-        if size > room and listed:
-            following = listed[-1]["id"]
-            break
-        if size > FITS:
-            notes.append(f"{one['id']} has {size} characters, too many for a list; whole: attend show {one['id']}")
-            one["body"], size = None, 0
-        room -= size
-        listed.append(one)
-    return {"signals": listed, "total": page.total, "next": following, "notes": [*notes, *_notes(page.notes)]}
+    """As many of the page's signals as fit into a tool's result."""
+    listed, notes, cut = paging.fitted([item.to_json() for item in page.items])
+    following = listed[-1]["id"] if cut else page.next
+    notes = paging.few([*notes, *_notes(page.notes)])
+    return {"signals": listed, "total": page.total, "next": following, "notes": notes}
 
 
 def _whole(page: Page) -> dict[str, Any]:
