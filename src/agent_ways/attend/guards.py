@@ -83,8 +83,10 @@ def _runs_loop(command: str) -> bool:
         command = command.replace(separator, "\0")
     for part in command.split("\0"):
         parts = part.split()
-        while parts and (parts[0] in _PREFIXES or "=" in parts[0] or parts[0][0] in "-0123456789"):
-            parts.pop(0)
+        at = 0
+        while at < len(parts) and (parts[at] in _PREFIXES or "=" in parts[at] or parts[at][0] in "-0123456789"):
+            at += 1
+        parts = parts[at:]
         if len(parts) > 1 and os.path.basename(parts[0].strip("'\"")) == "attend" and parts[1].strip("'\"") == "run":
             return "--help" not in parts
     return False
@@ -99,7 +101,10 @@ def _spellings(root: str, home: str) -> list[str]:
 
 
 def _inside(path: str, root: str) -> bool:
-    real = os.path.realpath(path)
+    try:
+        real = os.path.realpath(path)
+    except ValueError:  # a NUL or a lone surrogate: no file has such a name, so there is no link to follow
+        real = path
     return any(one == root or one.startswith(root + "/") for one in (path, real))
 
 

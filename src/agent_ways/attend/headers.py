@@ -109,9 +109,6 @@ def _without_tags(text: str) -> str:
 
 
 def _without_header(text: str) -> str:
-    folded = text.lower()
-    at = folded.find("[attend")
-    while at >= 0:
-        text = f"{text[:at]}({text[at + 1 :]}"
-        at = folded.find("[attend", at + 1)
-    return text
+    # Piece by piece: a place in the whole text's lower case is another in the text itself, where a letter grows ("İ").
+    first, *parts = text.split("[")
+    return first + "".join(("(" if part[:6].lower() == "attend" else "[") + part for part in parts)

@@ -196,17 +196,17 @@ def tables(text: str) -> tuple[dict[str, Any], list[str]]:
     text = text.removeprefix("\ufeff")
     try:
         return tomllib.loads(text), []
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        notes = [f"config: not TOML: {error}; what could be read by itself is used"]
+    except (ValueError, RecursionError) as error:  # no TOMLDecodeError for a number of more digits than Python reads
+        notes = [f"config: not TOML: {str(error)[:200]}; what could be read by itself is used"]
     raw: dict[str, Any] = {}
     for chunk in _chunks(text):
         try:
             found = tomllib.loads(chunk)
-        except (tomllib.TOMLDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             continue
         for name, value in found.items():
             if isinstance(value, dict) and isinstance(raw.get(name), dict):
-                raw[name] = {**raw[name], **value}
+                raw[name].update(value)  # not a new one for each part: a table may come in a thousand
             else:
                 raw[name] = value
     return raw, notes

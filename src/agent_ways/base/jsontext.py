@@ -27,13 +27,21 @@ def _not_a_number(name: str) -> Any:
     raise NotJSONError(f"{name} is not JSON")
 
 
+def _finite(text: str) -> float:
+    """A float as written; one beyond what a float holds would become infinity, which nothing here could write back."""
+    value = float(text)
+    if value - value:  # NaN, which is true, for infinity alone
+        raise NotJSONError(f"the number {text[:40]} is out of range")
+    return value
+
+
 class _Rules:
-    """What the C scanner asks its caller for: plain floats and ints, strict strings, no NaN."""
+    """What the C scanner asks its caller for: finite floats, plain ints, strict strings, no NaN."""
 
     strict = True
     object_hook = None
     object_pairs_hook = None
-    parse_float = float
+    parse_float = staticmethod(_finite)
     parse_int = int
     parse_constant = staticmethod(_not_a_number)
 
@@ -69,7 +77,7 @@ def _slow() -> tuple[Scan, Encode, Encode]:
             separators=(",", ":"), allow_nan=False, check_circular=False, ensure_ascii=ensure_ascii
         ).encode
 
-    decoder = json.JSONDecoder(parse_constant=_not_a_number)
+    decoder = json.JSONDecoder(parse_float=_finite, parse_constant=_not_a_number)
     return decoder.raw_decode, encoder(True), encoder(False)
 
 
@@ -83,7 +91,8 @@ def loads(text: str) -> Any:
     """The one value that `text` holds.
 
     Raises `NotJSONError` for anything else: rest behind the value, NaN, a raw control character in a string, a
-    number too long to read, nesting deeper than the interpreter goes. Of duplicate keys the last wins.
+    number too long to read or out of a float's range, nesting deeper than the interpreter goes. Of duplicate keys the
+    last wins.
     """
     start = 0
     while start < len(text) and text[start] in _SPACE:

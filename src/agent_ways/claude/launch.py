@@ -65,6 +65,8 @@ _SWITCHES = _names(
     "--tmux --verbose --version -c -d2e -h -p -v"
 )
 
+_LETTERS = "".join(name[1] for name in _SWITCHES if len(name) == 2)
+
 
 class ChannelIntent(Value):
     """Whether the launch flags ask for our channel: `state` is yes, no or unknown, `reason` a plain sentence.
@@ -185,7 +187,10 @@ def _parse(argv: tuple[str, ...], greedy: bool) -> _Words:
         words.printing = words.printing or option in ("-p", "--print")
         many = ""
         if option in _SWITCHES and value is not None:
-            rest.append(f"-{value}")  # several switches in one word: -pc
+            others = value.lstrip(_LETTERS)  # several switches in one word: -pc
+            words.printing = words.printing or "p" in value[: len(value) - len(others)]
+            if others:
+                rest.append(f"-{others}")
         elif value is not None:
             words.add(option, value)
         elif _takes_next(option, rest, greedy):
