@@ -229,6 +229,17 @@ def test_the_status_line_of_the_frozen_form_is_as_short_a_way(suite: Path, home:
     assert whole <= 3 * bare
 
 
+@pytest.mark.demand("LIFE-1")
+@pytest.mark.parametrize("words", [["reconcile"], ["target", "list"], ["status"], ["doctor"]])
+def test_an_unpacked_archive_that_is_not_installed_yet_names_the_command_that_brings_it_in(
+    words: list[str], suite: Path, home: dict[str, str]
+) -> None:
+    os.mkdir(home["HOME"] + "/.claude")
+    ran = subprocess.run([suite / "ways", *words], env=home, capture_output=True, text=True, check=False)
+    assert f"{(suite / 'ways').resolve()} update" in ran.stdout + ran.stderr
+    assert "make install" not in ran.stdout + ran.stderr
+
+
 def test_help_is_whole_although_the_server_has_no_docstrings(suite: Path, home: dict[str, str]) -> None:
     said = subprocess.check_output([suite / "ways", "--help"], env=home, text=True)
     assert "Try things for real" in said

@@ -25,6 +25,7 @@ from agent_ways.ways.commands import reconcile
 from agent_ways.ways.handshake import shake
 from agent_ways.ways.layout import COMMANDS, version_of
 from agent_ways.ways.report import Line, Report, Status
+from agent_ways.ways.update import managed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from agent_ways.ways.targets import Known
     from agent_ways.ways.world import World
 
-_INSTALL = "in the checkout: make install"
+_INSTALL = managed.to_install()
 _START_PATIENCE = 20.0
 """Seconds that `--version` of a command may take."""
 _STATUS = {"ok": Status.OK, "note": Status.NOTE, "failed": Status.FAILED}

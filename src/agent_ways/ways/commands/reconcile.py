@@ -18,6 +18,7 @@ from agent_ways.ways.ledger import Ledger
 from agent_ways.ways.report import Line, Report, Status
 from agent_ways.ways.target import same_dir, target_of
 from agent_ways.ways.targets import Known, TargetList
+from agent_ways.ways.update import managed
 
 if TYPE_CHECKING:
     from agent_ways.ways.plan import Licence, Plan
@@ -34,7 +35,7 @@ def run(world: World, *, dry_run: bool = False, force: bool = False, take_over: 
     licence = plan.Licence(force=force, take_over=take_over)
     source = world.source()
     if source is None:
-        raise StateError("nothing is installed here yet", "In the checkout: make install")
+        raise StateError("nothing is installed here yet", managed.to_install())
     if dry_run:
         known = world.targets()
         return report("reconcile", [shown(world, each, source, licence) for each in meant(world, known)], world, known)

@@ -16,7 +16,7 @@ from agent_ways.ways.commands import reconcile
 from agent_ways.ways.commands.target import as_data, state_of
 from agent_ways.ways.layout import COMMANDS, version_of
 from agent_ways.ways.report import Line, Report, Status
-from agent_ways.ways.update import versions
+from agent_ways.ways.update import managed, versions
 from agent_ways.ways.update.plan import SUMS_ONLY, SUMS_ONLY_WORDS
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _installed_line(world: World, installed: str | None) -> Line:
     source = world.source()
     if source is not None:
         return Line(Status.OK, "installed", f"by another program, in {source.commands}")
-    return Line(Status.NOTE, "installed", "nothing", "in the checkout: make install")
+    return Line(Status.NOTE, "installed", "nothing", managed.to_install())
 
 
 def _proof_lines(proof: object) -> list[Line]:

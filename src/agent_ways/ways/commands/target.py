@@ -17,6 +17,7 @@ from agent_ways.ways.report import Line, Report, Status
 from agent_ways.ways.settings.merge import DECLINED, Base
 from agent_ways.ways.target import target_at
 from agent_ways.ways.targets import Known, TargetList
+from agent_ways.ways.update import managed
 
 if TYPE_CHECKING:
     from agent_ways.ways.projection import Source
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 def show_list(world: World) -> Report:
     """`ways target list`: every target with whether it is as it should be."""
     known = world.targets()
-    repair = "ways reconcile" if world.source() else "in the checkout: make install"
+    repair = "ways reconcile" if world.source() else managed.to_install()
     lines, data = [], []
     for each in reconcile.meant(world, known):
         state, text = state_of(world, each)
@@ -172,7 +173,7 @@ def _afresh(world: World, known: Known, source: Source) -> Known:
 def _source(world: World) -> Source:
     source = world.source()
     if source is None:
-        raise StateError("nothing is installed here yet", "In the checkout: make install")
+        raise StateError("nothing is installed here yet", managed.to_install())
     return source
 
 

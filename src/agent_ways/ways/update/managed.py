@@ -5,7 +5,6 @@ Owns the signs by which they are told. Pure, but for `this_place`.
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import shlex
 import sys
@@ -58,6 +57,8 @@ def command(place: Place, layout: Layout) -> str | None:
 
 def this_place() -> Place:
     """The place of the package that runs."""
+    import importlib.metadata  # three times as dear as all else here, and only this asks
+
     package = os.path.dirname(os.path.realpath(sys.executable if is_frozen() else agent_ways.__file__))
     above = os.path.dirname(os.path.dirname(package))
     try:
@@ -72,6 +73,11 @@ def this_place() -> Place:
         installer=installer,
         checkout=os.path.isfile(os.path.join(above, "build", "zipapp.py")),
     )
+
+
+def to_install() -> str:
+    """What installs this copy, or mends an installation: the frozen form brings itself, and has no checkout."""
+    return f"{shlex.quote(sys.executable)} update" if is_frozen() else "in the checkout: make install"
 
 
 def is_frozen() -> bool:
