@@ -85,7 +85,7 @@ def _membership(bus: Bus, name: str, changed: bool) -> dict[str, Any]:
 
 def _names(bus: Bus, keys: Iterable[str]) -> list[str]:
     known = {one.key: one.name for one in instances.read_all(bus)}
-    return [known[key] for key in keys if key in known]
+    return sorted(known[key] for key in keys if key in known)
 
 
 def _no_channel(bus: Bus, name: str) -> UsageError:
