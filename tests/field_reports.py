@@ -189,12 +189,42 @@ BUS: dict[int, FieldReport] = {
     69: FieldReport("A resident reader leaks descriptors", (MAIL + " (reports of EMFILE)",)),
 }
 
+REGISTRATION: dict[int, FieldReport] = {
+    70: FieldReport(
+        "`claude mcp add-json` fails where the name is there already, so a stale entry stays or the old one is lost",
+        ("coder/registry#656", "coder/registry#658", "Apra-Labs/apra-fleet#95", "uploads#518"),
+    ),
+    71: FieldReport(
+        "An answer with the word already in it is taken for success",
+        ("my-claude#235", "hcompai/hai-agents-python#78", "hcompai/hai-agents-python#79"),
+    ),
+    73: FieldReport(
+        "The client's file is cut short, or an entry vanishes, as several sessions write it",
+        _of(CLIENT, 28922, 29217, 65463, 73590, 18762),
+    ),
+    74: FieldReport("The client's file is a read-only link that another program manages", ("nixos_config#398",)),
+    75: FieldReport(
+        "An installer replaces the whole map and wipes everybody else's servers",
+        ("smithery sdk#23", "mcp-obsidian#8", "LifeOS#2156"),
+    ),
+    76: FieldReport("Entries that were not its own are removed", ("gitguardex#762",)),
+    77: FieldReport(
+        "`claude mcp remove` says that it was done and does nothing, or refuses a name in two scopes",
+        _of(CLIENT, 2405, 20096),
+    ),
+    78: FieldReport("Servers are written into settings.json, where they are ignored", ("oh-my-claudecode#1802",)),
+    79: FieldReport(
+        "`claude` hangs, prints banners, is a shell function, a broken link or slow", ("Reports of many installers",)
+    ),
+}
+
 SECTIONS: dict[str, dict[int, FieldReport]] = {
     "Channels and the truth about delivery": DELIVERY,
     "Stdio and the life of the process": STDIO,
     "Which session this is": IDENTITY,
     "Keepalive and the Stop hook": KEEPALIVE,
     "Messages on disk": BUS,
+    "Registration with Claude Code": REGISTRATION,
 }
 FIELD_REPORTS: dict[int, FieldReport] = {
     number: report for reports in SECTIONS.values() for number, report in reports.items()

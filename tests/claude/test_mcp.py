@@ -49,6 +49,7 @@ entries = st.one_of(
 
 
 @pytest.mark.demand("LIFE-5")
+@pytest.mark.field_report(76)
 @given(entry=entries)
 def test_an_entry_is_replaced_only_where_its_command_is_a_ways_mcp_and_other_keys_are_carried_over(entry: Any) -> None:
     plan = registration.plan_registration(Found("entry", entry), COMMAND)
@@ -92,6 +93,7 @@ def test_any_bytes_are_judged_without_a_raise(data: bytes) -> None:
         assert found.state != "unreadable" or (plan.state, plan.steps) == ("unreadable", ())
 
 
+@pytest.mark.field_report(73)
 @pytest.mark.parametrize(
     "text",
     ["", " \n", "{", '{"mcpServers": []}', '{"mcpServers": "x"}', "[]", '{"a": NaN}', "\0", '{"mcpServers": {}} x'],
@@ -112,6 +114,7 @@ def test_a_file_without_our_name_is_absent(text: str, tmp_path: Path) -> None:
     assert mcp.read(str(tmp_path / "none")).state == "absent"
 
 
+@pytest.mark.field_report(73)
 def test_a_file_caught_half_written_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / ".claude.json"
     path.write_text('{"mcpServers": {"agent-')
@@ -181,6 +184,7 @@ def case(tmp_path: Path) -> Case:
 
 
 @pytest.mark.demand("LIFE-5")
+@pytest.mark.field_report(70)
 @pytest.mark.parametrize("named", [False, True])
 def test_it_registers_withdraws_and_leaves_alone_what_is_current(named: bool, tmp_path: Path) -> None:
     case = Case(tmp_path, named=named)
@@ -194,6 +198,7 @@ def test_it_registers_withdraws_and_leaves_alone_what_is_current(named: bool, tm
 
 
 @pytest.mark.demand("LIFE-5")
+@pytest.mark.field_report(79)
 def test_claude_gets_the_config_dir_only_where_it_was_named_no_input_and_no_terminal(tmp_path: Path) -> None:
     for named in (False, True):
         case = Case(tmp_path / str(named), named=named)
@@ -213,6 +218,7 @@ def test_a_legacy_file_is_the_one_that_counts(case: Case) -> None:
 
 
 @pytest.mark.demand("LIFE-5")
+@pytest.mark.field_report(70)
 def test_ours_elsewhere_is_replaced_and_the_operators_keys_stay(case: Case) -> None:
     case.write({"command": "/old/ways-mcp", "env": {"A": "b"}, "timeout": 9, "alwaysLoad": True})
     assert case.register().state == "replaced"
@@ -226,6 +232,7 @@ def test_ours_elsewhere_is_replaced_and_the_operators_keys_stay(case: Case) -> N
 
 
 @pytest.mark.demand("LIFE-5")
+@pytest.mark.field_report(76)
 @pytest.mark.parametrize(
     "entry",
     [
@@ -281,6 +288,7 @@ def test_the_command_by_hand_works_in_the_persons_own_shell(tmp_path: Path) -> N
 
 
 @pytest.mark.demand("LIFE-5")
+@pytest.mark.field_report(79)
 @pytest.mark.parametrize("kind", ["broken link", "not executable", "folder", "no interpreter"])
 def test_a_claude_that_can_not_be_run_is_a_clear_answer(kind: str, case: Case) -> None:
     program = Path(case.claude.path)
@@ -299,6 +307,7 @@ def test_a_claude_that_can_not_be_run_is_a_clear_answer(kind: str, case: Case) -
 
 
 @pytest.mark.demand("LIFE-5")
+@pytest.mark.field_report(79)
 def test_a_hanging_claude_is_ended_with_all_that_it_started(case: Case) -> None:
     case.claude.misbehave(add_json="hangs-with-child")
     case.patience = 1.0
@@ -326,6 +335,7 @@ def test_a_failing_claudes_words_are_shown_on_one_harmless_line(case: Case) -> N
     assert outcome.reason == "claude mcp add-json failed with exit code 1: ?[31mError:?[0m the moon is full"
 
 
+@pytest.mark.field_report(79)
 @pytest.mark.parametrize("how", ["banner", "denies", "reads-stdin", "slow", "hangs-after"])
 def test_what_claude_says_around_it_does_not_disturb(how: str, case: Case) -> None:
     case.claude.misbehave(add_json=how)
@@ -341,6 +351,7 @@ def test_a_claude_that_dies_is_told_with_its_status(how: str, case: Case) -> Non
     assert f"exit code {'-11' if how == 'crashes' else '3'}" in outcome.reason
 
 
+@pytest.mark.field_report(77)
 def test_a_removal_that_did_not_happen_is_noticed_and_nothing_is_added(case: Case) -> None:
     case.write({"command": "/old/ways-mcp"})
     case.claude.misbehave(remove="lies")
@@ -353,6 +364,7 @@ def test_a_removal_that_did_not_happen_is_noticed_and_nothing_is_added(case: Cas
     assert case.unregister().state == "failed"
 
 
+@pytest.mark.field_report(70)
 def test_the_old_entry_is_put_back_where_the_new_one_can_not_be_added(case: Case) -> None:
     case.write({"command": "/put/back/ways-mcp", "env": {"A": "b"}})
     real = mcp.runner(case.place, case.env)
@@ -367,6 +379,7 @@ def test_the_old_entry_is_put_back_where_the_new_one_can_not_be_added(case: Case
     assert outcome.by_hand.count("claude mcp") == 2
 
 
+@pytest.mark.field_report(70)
 def test_where_it_can_not_be_put_back_that_is_said_loudly(case: Case) -> None:
     case.write({"command": "/old/ways-mcp"})
     case.claude.misbehave(add_json="exit-1")
@@ -376,6 +389,7 @@ def test_where_it_can_not_be_put_back_that_is_said_loudly(case: Case) -> None:
     assert outcome.by_hand.count("claude mcp") == 1
 
 
+@pytest.mark.field_report(73)
 def test_a_file_that_claude_left_half_written_is_reported_and_not_touched(case: Case) -> None:
     case.claude.misbehave(add_json="half-file")
     outcome = case.register()

@@ -230,6 +230,7 @@ def test_what_in_the_config_makes_no_sense_is_a_note(machine: Machine) -> None:
 
 @pytest.mark.demand("LIFE-5", "LIFE-7")
 @pytest.mark.field_report(14)
+@pytest.mark.field_report(78)
 def test_what_stands_in_the_way_of_the_registration_is_named_with_its_command(machine: Machine) -> None:
     reconcile.run(machine.world)
     project = machine.home / "project"

@@ -389,6 +389,7 @@ def test_read_only_settings_are_another_programs_and_no_loop(machine: Machine) -
 
 
 @pytest.mark.demand("LIFE-5", "LIFE-9")
+@pytest.mark.field_report(77)
 @pytest.mark.parametrize("misdeed", ["lies", "exit-1", "hangs", "half-file", "elsewhere", "crashes"])
 def test_a_claude_that_does_not_withdraw_is_told_with_the_command_and_the_rest_is_withdrawn(
     misdeed: str, machine: Machine
@@ -450,6 +451,7 @@ def test_a_config_dir_without_claude_on_path_is_linked_and_the_rest_told(machine
 
 
 @pytest.mark.demand("LIFE-5")
+@pytest.mark.field_report(79)
 @pytest.mark.parametrize(
     "misdeed", ["exit-1", "lies", "half-file", "elsewhere", "crashes", "other-command", "hangs", "hangs-with-child"]
 )

@@ -47,8 +47,8 @@ class Found(Value):
 class Plan(Value):
     """What is to be done, before it is done: the words after `claude`, call by call.
 
-    `state` of a registration is current, add, replace, foreign or unreadable; of a removal absent, remove, foreign
-    or unreadable. Only add, replace and remove have steps. `reason` is a plain sentence.
+    `state` of a registration is current, add, replace, foreign, managed or unreadable; of a removal absent, remove,
+    foreign, managed or unreadable. Only add, replace and remove have steps. `reason` is a plain sentence.
     """
 
     __slots__ = ("reason", "state", "steps")

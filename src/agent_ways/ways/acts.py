@@ -42,6 +42,7 @@ _REGISTRATION = {
     "removed": Status.DONE,
     "absent": Status.OK,
     "foreign": Status.NOTE,
+    "managed": Status.NOTE,
     "missing": Status.NOTE,
     "unreadable": Status.FAILED,
     "failed": Status.FAILED,

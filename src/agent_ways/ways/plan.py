@@ -100,8 +100,8 @@ def retreat(world: World, known: Known) -> Plan:
         plan = registration.plan_removal(mcp.read(place.file), target.link)
         if plan.steps:
             steps.append(Unregister(place, target.link, plan.reason, plan.steps))
-        elif plan.state == "unreadable":
-            by_hand = place.by_hand([registration.removal()], world.env)
+        elif plan.state in ("unreadable", "managed"):
+            by_hand = place.by_hand([registration.removal()], world.env) if plan.state == "unreadable" else ""
             notes.append(Line(Status.FAILED, "registration", plan.reason, by_hand))
         elif plan.state != "absent":
             notes.append(Line(Status.NOTE, "registration", plan.reason))
