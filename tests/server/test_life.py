@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
+import select
 import signal
+import subprocess
 import sys
 import time
+from subprocess import PIPE
 from typing import TYPE_CHECKING
 
 import pytest
 
+from agent_ways.server import stdio
 from tests.server.serving import PROBE, SERVER, markers, markers_dir
 from tests.support.fake_client import FLAGGED, FakeClient, Plan
 from tests.support.until import until
@@ -173,6 +178,120 @@ def test_a_client_that_stops_reading_can_not_hold_the_server_after_its_input_end
         wire.send(*[call] * 10)
         wire.close_stdin()
         assert wire.handle.wait(10)
+
+
+@pytest.mark.demand("SRV-1")
+def test_a_client_that_does_not_read_is_not_read_either_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    call = request("big", "tools/call", {"name": "probe_echo", "arguments": {"text": "x" * 4900, "times": 10}})
+    line = (json.dumps(call) + "\n").encode()
+    with subprocess.Popen(PROBE, stdin=PIPE, stdout=PIPE, env={"HOME": str(tmp_path)}, bufsize=0) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        os.set_blocking(server.stdin.fileno(), False)
+        rest, calls = memoryview(b""), 0
+        while select.select([], [server.stdin], [], 1.0)[1]:
+            if not rest:
+                rest, calls = memoryview(line), calls + 1
+            rest = rest[server.stdin.write(rest) or 0 :]
+            assert calls * 2 * 49_000 < 2 * stdio.BACKLOG
+        answers = 0
+        while answers < calls - bool(rest):
+            answers += os.read(server.stdout.fileno(), 1 << 20).count(b"\n")
+        os.set_blocking(server.stdin.fileno(), True)
+        server.stdin.write(rest)
+        server.stdin.close()
+        assert server.stdout.read().count(b"\n") + answers == calls
+        assert server.wait(10) == 0
+
+
+@pytest.mark.demand("SRV-8")
+def test_the_end_of_input_behind_a_backlog_that_nobody_reads_is_the_end(tmp_path: Path) -> None:
+    call = request("big", "tools/call", {"name": "probe_echo", "arguments": {"text": "x" * 4900, "times": 10}})
+    lines = "".join(json.dumps(one) + "\n" for one in (initialize(), *[call] * 90)).encode()
+    assert stdio.BACKLOG < 90 * 2 * 49_000
+    with subprocess.Popen(PROBE, stdin=PIPE, stdout=PIPE, env={"HOME": str(tmp_path)}, bufsize=0) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(lines)  # what the server no longer reads fits into the pipe
+        server.stdin.close()
+        assert server.wait(10) == 0
+
+
+@pytest.mark.demand("SRV-8", "SRV-11")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("act", ["mkdir", "open", "write", "close", "rename"])
+def test_a_signal_at_any_moment_of_the_marker_s_making_leaves_nothing(
+    tmp_path: Path, act: str, when: str, number: signal.Signals
+) -> None:
+    with FakeClient(tmp_path, Plan(server=signalled(tmp_path, act, when, number))) as client:
+        assert client.wait_server_exit()["code"] == 0
+        state = os.path.join(client.plan.home, ".local")
+        assert [name for _, _, names in os.walk(state) for name in names] == []
+        assert (tmp_path / "signalled").exists()
+
+
+@pytest.mark.demand("SRV-8", "SRV-11")
+@pytest.mark.parametrize("act", ["rename", "unlink"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_signal_at_any_moment_of_the_marker_s_renaming_and_removal_leaves_nothing(
+    tmp_path: Path, act: str, when: str
+) -> None:
+    with FakeClient(tmp_path, Plan(server=SERVER)) as client:
+        client.wait_handshake()
+        client.ask("ping")
+        second = client.start_server(signalled(tmp_path, act, when, signal.SIGTERM, made=False))
+        client.wait_event("handshake", lambda event: event["key"] == second)
+        client.ask("ping", key=second)
+        if act == "rename":
+            client.clear()
+        else:
+            client.close_stream("stdin", key=second)
+        assert client.wait_server_exit(second)["code"] == 0
+        assert (tmp_path / "signalled").exists()
+        mine = client.server_pid
+        assert not [name for name in markers(client) if name.endswith(f".{mine}") or name.startswith(".")]
+
+
+SIGNALLED = """
+import os
+real = {name: getattr(os, name) for name in ("mkdir", "open", "write", "close", "rename", "unlink")}
+files, struck = [], []
+def strike():
+    struck.append(True)
+    real["close"](real["open"](SIGN, os.O_CREAT))
+    os.kill(os.getpid(), NUMBER)
+def wrapped(name):
+    def act(*given, **more):
+        what = given[0]
+        ours = what in files if name in ("write", "close") else "/servers" in str(what)
+        if ours and name == "open":
+            ours = str(what).endswith(".tmp")
+        elif name in ("rename", "unlink"):
+            ours = ours and str(what).endswith(".tmp") is MADE
+        hit = ours and name == ACT and not struck
+        if hit and WHEN == "before":
+            strike()
+        result = real[name](*given, **more)
+        if ours and name == "open":
+            files.append(result)
+        if hit and WHEN == "after":
+            strike()
+        return result
+    return act
+for name in real:
+    setattr(os, name, wrapped(name))
+main([])"""
+
+
+def signalled(tmp_path: Path, act: str, when: str, number: int, *, made: bool = True) -> tuple[str, ...]:
+    """The server that gets the signal right before or after it first does `act` to its marker.
+
+    `made`: while it makes the marker, else when it moves or removes it.
+    """
+    given = {"SIGN": str(tmp_path / "signalled"), "ACT": act, "WHEN": when, "NUMBER": int(number), "MADE": made}
+    names = "".join(f"{name} = {value!r}\n" for name, value in given.items())
+    return (*SERVER[:-1], SERVER[-1].replace("main([])", names + SIGNALLED))
 
 
 def without_watches() -> tuple[str, ...]:

@@ -56,7 +56,6 @@ class Server:
         self._registered: dict[int, int] = {}
         self._shape: tuple[object, ...] = ()
         self._starting = False
-        self._started = False
         self._open_at: float | None = None
         self._opened = False
         self._held: list[bytes] = []
@@ -149,7 +148,7 @@ class Server:
     def _start(self) -> None:
         """After the handshake, and behind the answers to what came with its last line."""
         if self._starting:
-            self._starting, self._started = False, True
+            self._starting = False
             self._about_the_session(self._session.resolve)
             self._host.start()
 
@@ -165,8 +164,11 @@ class Server:
         self._held.clear()
 
     def _may_open(self) -> bool:
-        """Whether there is a session that events may be for: none of -p, an SDK, or our own handshake (ID-5)."""
-        return self._started and self._session.session is not None
+        """Whether there is a session that events may be for: none of -p, an SDK, or our own handshake (ID-5).
+
+        It is looked for when the handshake has ended, so nothing opens before that.
+        """
+        return self._session.session is not None
 
     def _look(self) -> bool:
         """Where the system does not tell of changes: look when it is time; False once Claude is gone."""
