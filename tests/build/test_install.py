@@ -77,6 +77,10 @@ def test_it_puts_the_three_commands_on_path_registers_and_proves_a_handshake(
     assert run(machine, registered, "--version").stdout == f"ways-mcp {__version__}\n"
     assert f"handshake: ways-mcp {__version__} answered" in said
     assert said.index("command: ") < said.index("registration: ") < said.index("handshake: ")
+    for name in ("skills/attend", "skills/wrap", "hooks/agent-ways"):
+        led = os.path.realpath(machine.home / ".claude" / name)
+        assert os.listdir(led)
+        assert led.startswith(os.path.join(os.path.realpath(machine.layout.current), ""))
     assert "What to do next" in said
     assert "--dangerously-load-development-channels server:agent-ways" in said
 
