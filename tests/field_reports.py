@@ -218,6 +218,65 @@ REGISTRATION: dict[int, FieldReport] = {
     ),
 }
 
+PACKAGING: dict[int, FieldReport] = {
+    80: FieldReport(
+        "A cleaner of /tmp empties the folder that a running program was unpacked into",
+        ("pyinstaller#5843", "pyinstaller#3301", "pyinstaller#4821"),
+    ),
+    81: FieldReport(
+        "Nothing in /tmp may be run, so a program that unpacks itself does not start", ("pyinstaller#2973",)
+    ),
+    82: FieldReport(
+        "The process that unpacked a program does not pass signals on, and leaves child and folder behind",
+        ("pyinstaller#448", "pyinstaller#3514", "pyinstaller#2379", "pyinstaller#9016"),
+    ),
+    84: FieldReport(
+        "macOS keeps an unsigned program back, or takes ten seconds over its first start",
+        ("yt-dlp#10425", "pyinstaller#9049", "pyinstaller#6801", "doccmd#1351"),
+    ),
+    85: FieldReport(
+        "An update of itself fails half-way, overwrites a link, or fights a package manager",
+        ("yt-dlp#133", "yt-dlp#385", "yt-dlp#6344"),
+    ),
+    86: FieldReport(
+        "Checksums that nobody signed are swapped together with the file; a missing one counts as valid",
+        (
+            "NVIDIA cluster-readiness#298",
+            "NVIDIA cluster-readiness#290",
+            "polius/fsend#67",
+            "multiplex-ai/muggle-ai-works#421",
+            "CarlosDanielDev/maestro#1046",
+        ),
+    ),
+    87: FieldReport(
+        "Offline, or with a wrong clock, verification fails without saying why",
+        ("sigstore-python#1175", "sigstore-python#483", "cosign#4454"),
+    ),
+    88: FieldReport(
+        "An archive's cache is shared between users and versions, and first starts race for it",
+        ("shiv#100", "shiv#234", "shiv#10", "psautohint#166"),
+    ),
+    89: FieldReport("A release works in the checkout that made it and not as downloaded", ("token-optimizer#400",)),
+    90: FieldReport("A program starts only where the C library is new enough", ("yt-dlp#14155",)),
+}
+
+LATER: dict[int, FieldReport] = {
+    91: FieldReport("A session with an open permission dialog reads as idle", _of(CLIENT, 85714)),
+    92: FieldReport("Dead sessions are listed as idle, and sending to them succeeds", _of(CLIENT, 93824, 91105)),
+    93: FieldReport(
+        "Putting mail back deletes the only copy first, or revives what was given", ("exoharness/exo#232",)
+    ),
+    94: FieldReport(
+        "What was seen is remembered for ever; a send that fails leaves its folders behind",
+        ("Lingtai-AI/lingtai-kernel#677", "Lingtai-AI/lingtai-kernel#1286"),
+    ),
+    95: FieldReport(
+        "A server announces a change of its tools at each start, and the cache is thrown away",
+        ("Claude Code documentation", "Measured with another server"),
+    ),
+    96: FieldReport("An updater runs what it could not verify", ("J-M-PUNK/tideway#72",)),
+}
+
 SECTIONS: dict[str, dict[int, FieldReport]] = {
     "Channels and the truth about delivery": DELIVERY,
     "Stdio and the life of the process": STDIO,
@@ -225,6 +284,8 @@ SECTIONS: dict[str, dict[int, FieldReport]] = {
     "Keepalive and the Stop hook": KEEPALIVE,
     "Messages on disk": BUS,
     "Registration with Claude Code": REGISTRATION,
+    "Packages, updates and signatures": PACKAGING,
+    "Later reports": LATER,
 }
 FIELD_REPORTS: dict[int, FieldReport] = {
     number: report for reports in SECTIONS.values() for number, report in reports.items()

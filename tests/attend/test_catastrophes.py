@@ -168,6 +168,7 @@ def show(world: World, session: str, given: list[str] | None = None) -> list[str
 
 
 @pytest.mark.demand("CON-1")
+@pytest.mark.field_report(93)
 def test_a_mark_killed_anywhere_is_finished_by_the_next_look_and_shows_nothing_again(
     nursery: Nursery, tmp_path: Path
 ) -> None:
@@ -222,6 +223,7 @@ def test_following_clear_killed_anywhere_keeps_name_and_mail(nursery: Nursery, t
 
 
 @pytest.mark.demand("ATT-2")
+@pytest.mark.field_report(93)
 def test_moving_kept_mail_killed_anywhere_loses_none_and_doubles_none(nursery: Nursery, tmp_path: Path) -> None:
     def make(world: World) -> None:
         for text in ("one", "two"):

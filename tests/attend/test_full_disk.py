@@ -53,6 +53,8 @@ def nursery() -> Iterator[Nursery]:
 
 @needs_disks
 @pytest.mark.demand("ATT-11", "ATT-1")
+@pytest.mark.field_report(93)
+@pytest.mark.field_report(94)
 @pytest.mark.parametrize("act", ["send", "send to all", "claim", "mark", "join", "start", "alias"])
 def test_a_full_disk_is_a_clear_error_the_tree_is_unchanged_and_it_works_once_there_is_space(
     answers: dict[str, Any], act: str

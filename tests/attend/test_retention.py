@@ -199,6 +199,7 @@ def test_two_runs_at_once_are_one(world: World) -> None:
 
 
 @pytest.mark.demand("ATT-12")
+@pytest.mark.field_report(94)
 def test_a_week_of_traffic_leaves_little_but_the_signals(world: World) -> None:
     one, other = world.session(100, A), world.session(200, B)
     for day in range(40):

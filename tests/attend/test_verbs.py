@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @pytest.mark.demand("ATT-3")
 @pytest.mark.field_report(17)
 @pytest.mark.field_report(64)
+@pytest.mark.field_report(92)
 def test_send_says_of_each_recipient_what_is_true_now(world: World) -> None:
     live = world.session(10, A)
     dead = world.session(20, B)
@@ -214,6 +215,7 @@ def test_show_tells_what_became_of_a_message_for_each_recipient(world: World) ->
     assert states == {one.name: "pushed", other.name: "queued"}
 
 
+@pytest.mark.field_report(92)
 def test_peers_are_the_others_with_how_each_is_reached(world: World) -> None:
     world.session(10, A)
     other = world.session(20, B, cwd="/home/person/api")

@@ -87,6 +87,7 @@ def test_its_launch_line_is_portable_and_isolated(archive: Path, tmp_path: Path)
 
 
 @pytest.mark.demand("LIFE-6")
+@pytest.mark.field_report(88)
 def test_a_running_one_keeps_its_own_version_when_the_link_it_was_started_by_is_flipped(tmp_path: Path) -> None:
     old = build(stand_in(tmp_path / "old", "1.0.0"), tmp_path / "v1" / "ways-mcp.pyz")
     new = build(stand_in(tmp_path / "new", "2.0.0"), tmp_path / "v2" / "ways-mcp.pyz")

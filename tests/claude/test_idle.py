@@ -69,6 +69,7 @@ def test_the_real_client_at_a_permission_prompt_is_not_idle_and_says_for_what_it
     assert found == Idle(False, "the session is waiting for: permission prompt")
 
 
+@pytest.mark.field_report(91)
 @BOTH
 @pytest.mark.parametrize("case", ["tool-call", "permission-wait"])
 def test_between_a_call_of_the_real_client_and_its_result_a_record_that_says_idle_is_not_believed(

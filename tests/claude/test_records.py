@@ -318,6 +318,7 @@ def test_a_config_dir_without_sessions_has_none(tmp_path: Path, table: FakeTable
 
 
 @pytest.mark.demand("ID-1")
+@pytest.mark.field_report(92)
 def test_all_live_sessions_are_listed_and_only_those(config: Path, table: FakeTable) -> None:
     put(config)
     table.add(20, start="200")

@@ -221,6 +221,7 @@ def test_a_crash_between_the_intent_and_the_trace_never_sends_the_wrap_twice(whe
 
 
 @pytest.mark.demand("KA-3")
+@pytest.mark.field_report(91)
 def test_an_open_dialog_is_never_pushed_at_and_the_wrap_waits_for_its_end() -> None:
     world = day().run(8 * H - 2 * MIN)
     world.dialog = True

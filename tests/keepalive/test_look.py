@@ -110,6 +110,7 @@ def test_the_history_counts_where_it_is_newer_and_its_absence_is_no_harm(home: H
 
 
 @pytest.mark.demand("ID-9")
+@pytest.mark.field_report(91)
 def test_a_session_that_works_waits_or_is_stopped_is_not_idle(home: Home) -> None:
     home.write(*TALK, assistant("msg_2", NOON + 3 * S, [tool_use("toolu_1")]))
     assert "Bash" in home.look().idle.reason

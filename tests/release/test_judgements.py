@@ -30,6 +30,7 @@ LAYOUT = Layout(data="/home/p/.local/share/agent-ways", bin="/home/p/.local/bin"
 
 
 @pytest.mark.demand("LIFE-2")
+@pytest.mark.field_report(90)
 @pytest.mark.parametrize(
     ("machine", "platform", "words"),
     [
@@ -123,6 +124,7 @@ def test_a_file_named_twice_is_refused() -> None:
         sums.parse(f"{'0' * 64}  a\n{'1' * 64}  a\n".encode())
 
 
+@pytest.mark.field_report(86)
 def test_the_line_must_be_of_exactly_that_file() -> None:
     told = {
         "ways-mcp-1.0.0-linux-x86_64.tar.gz.sigstore.json": "0" * 64,
@@ -206,6 +208,7 @@ def test_only_the_hosts_of_releases_are_downloaded_from(url: str, fits: bool) ->
 
 
 @pytest.mark.demand("LIFE-6")
+@pytest.mark.field_report(85)
 @pytest.mark.parametrize(
     ("place", "words"),
     [

@@ -355,6 +355,7 @@ def test_a_prebuilt_stands_for_a_checkout_only_where_its_sources_are_the_release
 
 
 @pytest.mark.demand("LIFE-2")
+@pytest.mark.field_report(89)
 def test_the_checkouts_server_is_the_released_one_proven_and_tried_out(
     server: ReleaseServer, signer: Signer, tmp_path: Path
 ) -> None:

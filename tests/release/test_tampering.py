@@ -254,6 +254,9 @@ def broken(table: Table, says: str) -> None:
     table.replace(data, table.signer.sign(data, "1.1.0"))
 
 
+@pytest.mark.field_report(86)
+@pytest.mark.field_report(87)
+@pytest.mark.field_report(96)
 @pytest.mark.parametrize("row", ROWS)
 def test_each_way_of_tampering_is_refused_by_its_own_name_and_changes_nothing(
     row: str, computer: Computer, table: Table
@@ -282,6 +285,7 @@ def test_the_same_release_untampered_is_taken(computer: Computer, table: Table) 
     assert not any(name.endswith((".tar.gz", ".bundle")) for name in computer.tree())
 
 
+@pytest.mark.field_report(96)
 def test_every_error_of_releases_has_an_exit_code_and_a_code_of_its_own() -> None:
     kinds = [ReleaseError]
     for kind in kinds:
@@ -298,6 +302,7 @@ def test_the_public_trust_root_refuses_a_private_signature(computer: Computer, t
     assert computer.says() == "ways-mcp 1.0.0"
 
 
+@pytest.mark.field_report(86)
 def test_without_a_verifier_it_is_refused_before_the_download_naming_how_to_get_one(
     unsigned: Computer, table: Table
 ) -> None:
@@ -362,6 +367,7 @@ def test_a_release_that_differs_from_the_reviewed_checksums_is_refused_also_when
     assert computer.says() == "ways-mcp 1.0.0"
 
 
+@pytest.mark.field_report(87)
 def test_no_server_at_all_is_named(computer: Computer) -> None:
     computer.env["AGENT_WAYS_RELEASES"] = "http://127.0.0.1:9"
     computer.install("1.0.0")
@@ -400,6 +406,7 @@ def test_drafts_prereleases_and_other_components_do_not_count(computer: Computer
     assert computer.update(check=True).data["release"] == "1.1.0"
 
 
+@pytest.mark.field_report(90)
 def test_a_musl_machine_is_told_why_there_is_no_prebuilt(computer: Computer, table: Table) -> None:
     computer.install("1.0.0")
     with pytest.raises(NoPrebuiltError, match="musl"):

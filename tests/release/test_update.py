@@ -77,6 +77,7 @@ def fine(computer: Computer) -> str:
 
 
 @pytest.mark.demand("LIFE-6")
+@pytest.mark.field_report(85)
 @pytest.mark.parametrize("step", STEPS)
 def test_killed_at_any_step_the_old_version_or_the_new_one_is_whole_and_the_next_run_finishes(
     step: str, installed: Computer
@@ -92,6 +93,7 @@ def test_killed_at_any_step_the_old_version_or_the_new_one_is_whole_and_the_next
 
 
 @pytest.mark.demand("LIFE-6")
+@pytest.mark.field_report(85)
 @pytest.mark.parametrize("at", [0, 1, 70_000, 160_000, 300_000])
 def test_killed_after_any_byte_the_old_version_is_whole(at: int, installed: Computer) -> None:
     ran = run(installed, kill=at)
@@ -102,6 +104,7 @@ def test_killed_after_any_byte_the_old_version_is_whole(at: int, installed: Comp
 
 
 @pytest.mark.demand("LIFE-6")
+@pytest.mark.field_report(85)
 @pytest.mark.parametrize("room", [0, 1, 70_000, 160_000, 300_000])
 def test_a_disk_that_is_full_at_any_byte_leaves_all_as_it_was(room: int, installed: Computer) -> None:
     left = room
@@ -274,6 +277,7 @@ def test_many_updates_at_once_end_as_one(installed: Computer) -> None:
 
 
 @pytest.mark.demand("LIFE-6")
+@pytest.mark.field_report(85)
 def test_it_works_through_a_data_dir_that_is_a_link_and_commands_reached_by_links(
     unsigned: Computer, server: ReleaseServer, tmp_path: Path, known: Path
 ) -> None:
@@ -292,6 +296,7 @@ def test_it_works_through_a_data_dir_that_is_a_link_and_commands_reached_by_link
 
 
 @pytest.mark.demand("LIFE-6")
+@pytest.mark.field_report(85)
 def test_a_folder_that_can_not_be_written_is_named_and_nothing_changes(installed: Computer, tmp_path: Path) -> None:
     before = installed.tree()
     if os.getuid():

@@ -56,6 +56,7 @@ def test_the_workflow_that_is_pinned_is_there_and_runs_for_its_tags_alone() -> N
 
 
 @pytest.mark.demand("LIFE-8")
+@pytest.mark.field_report(89)
 def test_a_release_is_published_only_after_its_draft_was_verified_on_every_platform() -> None:
     text = TEXTS["release.yml"]
     needs = dict(re.findall(r"^  (\w+):\n    name: .*\n    needs: \[(.*)\]", text, re.MULTILINE))

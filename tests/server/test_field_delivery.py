@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from typing import TYPE_CHECKING, Any
@@ -185,3 +186,23 @@ def test_where_the_system_tells_of_no_change_of_a_file_mail_comes_within_two_sec
             took.append(time.time() - signal.at / 1000)
             story.wait_seen(signal)
         assert sorted(took)[1] < 2.5  # one look every two seconds, and what the client itself takes
+
+
+@pytest.mark.demand("ID-9", "CON-1")
+@pytest.mark.field_report(91)
+def test_a_record_that_says_idle_under_an_open_permission_dialog_is_not_believed(begin: Callable[..., Story]) -> None:
+    story = begin(argv=FLAGGED).ready()
+    tool = story.client.begin_tool()
+    transcripts = os.path.dirname(story.client.transcript_path())
+    until(transcripts, lambda: "tool_use" in str(story.client.transcript()))
+    story.client.write_record(json.dumps({**story.client.record(), "status": "idle"}).encode())
+    signals = [story.send(f"number {number}") for number in range(3)]
+    for _ in range(3):
+        story.settled()
+        assert set(inbox(story).values()) == {"queued"}
+    assert story.client.channel_events == []
+    assert [shown for shown in story.client.shown if shown.kind == "peer"] == []
+    story.client.end_tool(tool)
+    story.client.finish_turn()
+    story.wait_seen(*signals)
+    assert [given(story, signal) for signal in signals] == [1, 1, 1]

@@ -209,6 +209,7 @@ def test_the_instructions_fit_uncut_and_begin_with_what_keeps_a_session_safe() -
 
 
 @pytest.mark.demand("SRV-4", "SRV-1")
+@pytest.mark.field_report(95)
 def test_no_change_of_the_tools_is_ever_announced(tmp_path: Path) -> None:
     with FakeClient(tmp_path, Plan(server=SERVER, argv=FLAGGED)) as client:
         handshake = client.wait_handshake()

@@ -68,6 +68,7 @@ def test_discovery_of_a_modern_server_is_an_unknown_method_before_and_after_the_
 
 @pytest.mark.demand("SRV-3")
 @pytest.mark.field_report(11)
+@pytest.mark.field_report(95)
 def test_the_server_declares_tools_and_the_channel_and_never_the_permission_relay() -> None:
     result = answer(connection(), "initialize", {})["result"]
     assert result["capabilities"] == {"tools": {}, "experimental": {"claude/channel": {}}}

@@ -66,6 +66,8 @@ class Server:
 
 
 @pytest.mark.demand("LIFE-8")
+@pytest.mark.field_report(89)
+@pytest.mark.field_report(90)
 @pytest.mark.parametrize("name", check.CHECKS)
 def test_each_promise_of_the_frozen_form_holds(name: str, suite: Path) -> None:
     assert check.CHECKS[name](suite) == ""
@@ -80,6 +82,7 @@ def test_a_folder_without_its_skills_and_hooks_does_not_pass(suite: Path, tmp_pa
     assert "skills and hooks" in check.starts(bare)
 
 
+@pytest.mark.field_report(90)
 def test_a_folder_that_asks_for_too_new_a_glibc_does_not_pass() -> None:
     found = {"a.so": {"versions": ["GLIBC_2.4", "GLIBC_2.34"]}, "b.so": {"versions": ["GLIBC_PRIVATE", "ZLIB_1.2"]}}
     assert check.too_new(found, (2, 33)) == ["a.so needs glibc 2.34"]
@@ -99,6 +102,7 @@ def test_two_builds_in_two_folders_are_byte_identical(tmp_path: Path) -> None:
     assert filecmp.cmpfiles(made[0], made[1], files[0], shallow=False)[1:] == ([], [])
 
 
+@pytest.mark.field_report(88)
 def test_twenty_first_starts_at_once_all_answer(suite: Path, home: dict[str, str], tmp_path: Path) -> None:
     fresh = tmp_path / "fresh"
     shutil.copytree(suite, fresh, symlinks=True)
@@ -118,6 +122,7 @@ def test_twenty_first_starts_at_once_all_answer(suite: Path, home: dict[str, str
 
 @LINUX
 @pytest.mark.demand("LIFE-8")
+@pytest.mark.field_report(82)
 def test_a_resident_server_is_one_process_of_ours_and_leaves_nothing(suite: Path, home: dict[str, str]) -> None:
     with Server(suite / "ways-mcp", home) as server:
         server.initialize()
@@ -131,6 +136,7 @@ def test_a_resident_server_is_one_process_of_ours_and_leaves_nothing(suite: Path
     assert os.listdir(home["TMPDIR"]) == []
 
 
+@pytest.mark.field_report(80)
 def test_a_cleaner_that_empties_the_temporary_folder_does_not_hurt_a_resident_server(
     suite: Path, home: dict[str, str]
 ) -> None:
@@ -246,6 +252,7 @@ def test_help_is_whole_although_the_server_has_no_docstrings(suite: Path, home: 
 
 
 @pytest.mark.demand("LIFE-8")
+@pytest.mark.field_report(84)
 def test_it_starts_at_most_two_fifths_slower_than_the_zipapp(suite: Path, home: dict[str, str], tmp_path: Path) -> None:
     """Design, section 10; medians of an interleaved run, so that a busy machine slows both."""
     archive, program = tmp_path / "ways-mcp.pyz", tmp_path / "ways-mcp"

@@ -73,6 +73,7 @@ def verifier() -> Verifier:
 
 
 @pytest.mark.demand("LIFE-2")
+@pytest.mark.field_report(87)
 def test_a_true_public_bundle_verifies_offline_from_an_empty_home(
     public: Path, verifier: Verifier, tmp_path: Path
 ) -> None:
