@@ -37,7 +37,7 @@ CHANCE = [
     (r'"client_name":"[^"]*"', '"client_name":"the client\'s"'),
     (r'/[^" ]*\.sock', "/the.sock"),
 ]
-"""What differs between two runs of the same: process ids, times, places in transcripts, sockets, the client's own names."""
+"""What differs between two runs: process ids, times, places in transcripts, sockets, the client's own names."""
 
 
 class Machine:
