@@ -102,13 +102,19 @@ def field_reports() -> str:
         "# Field reports",
         "",
         "What people met with tools of this kind, and what is done about it here. `grep -rn 'field_report(18)' tests`",
-        "finds the tests that show a scenario; every report that does not say why it can not happen here has some, and",
+        "finds the tests that show a scenario. Every report has some, or says why it can not happen here or what is missing:",
         "`make test` holds that.",
     ]
     for title, reports in SECTIONS.items():
-        lines += ["", f"## {title}", "", "| number | says | met in | can not happen here |", "|---|---|---|---|"]
         lines += [
-            f"| {number} | {report.says} | {', '.join(report.seen_in)} | {report.never} |"
+            "",
+            f"## {title}",
+            "",
+            "| number | says | met in | can not happen here | missing |",
+            "|---|---|---|---|---|",
+        ]
+        lines += [
+            f"| {number} | {report.says} | {', '.join(report.seen_in)} | {report.never} | {report.missing} |"
             for number, report in reports.items()
         ]
     return "\n".join([*lines, ""])

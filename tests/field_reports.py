@@ -14,11 +14,15 @@ from tests.marks import marked
 
 
 class FieldReport(NamedTuple):
-    """`says` is the scenario in a line, `seen_in` where it was met, `never` why it can not happen here."""
+    """`says` is the scenario in a line, `seen_in` where it was met.
+
+    `never` is why it can not happen here, `missing` what of it can still; both empty where its tests show all of it.
+    """
 
     says: str
     seen_in: tuple[str, ...]
     never: str = ""
+    missing: str = ""
 
 
 CLIENT = "anthropics/claude-code"
@@ -162,7 +166,11 @@ BUS: dict[int, FieldReport] = {
         ("automagik-dev/genie#547", *_of(CLIENT, 53896), "NorthlandPositronics/Cogtrix#973"),
     ),
     57: FieldReport("An empty or damaged file blocks the whole mailbox", ("hive#6801",)),
-    59: FieldReport("A stale lock stops all writes, and the health check says fine", _of(MAIL, 24, 91)),
+    59: FieldReport(
+        "A stale lock stops all writes, and the health check says fine",
+        _of(MAIL, 24, 91),
+        missing="`attend doctor` writes and locks for real, but names no process that holds another lock",
+    ),
     60: FieldReport(
         "An id is used again after a deletion, and an old receipt counts for new mail",
         ("mcp_agent_mail_rust#176", "mcp_agent_mail_rust#298"),

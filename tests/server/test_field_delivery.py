@@ -118,7 +118,7 @@ def test_two_servers_of_one_session_bring_five_messages_five_times_in_total(begi
 def test_three_messages_of_a_busy_turn_are_pushed_or_drained_and_none_of_them_both(
     begin: Callable[..., Story],
 ) -> None:
-    story = begin(argv=FLAGGED, stop_hook=HOOK, turn_ms=None)
+    story = begin(argv=FLAGGED, stop_hook=HOOK, turn_ms=None, transcript_delay_ms=400)
     story.client.wait_handshake()
     story.client.type("hello")
     tool = story.client.begin_tool()

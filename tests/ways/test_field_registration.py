@@ -18,7 +18,7 @@ from agent_ways.ways.report import Status
 from tests.ways.support import Machine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -78,8 +78,12 @@ def test_already_in_an_answer_or_a_path_is_no_success_where_the_file_shows_anoth
     stale = json.dumps({"mcpServers": {"agent-ways": {"command": "/old/already/ways-mcp", "args": ["--old"]}}})
     for code in (0, 1):
         Path(place.file).write_text(stale)
-        words = f"MCP server agent-ways already exists in user config: {command}"
-        outcome = mcp.register(place, command, lambda _, code=code, words=words: mcp.Ran(code, words), {})  # type: ignore[misc]  # bound now
+
+        def run(step: Sequence[str], code: int = code) -> mcp.Ran:  # another session puts the stale entry back
+            Path(place.file).write_text("{}" if step[1] == "remove" else stale)
+            return mcp.Ran(code, f"MCP server agent-ways already exists in user config: {command}")
+
+        outcome = mcp.register(place, command, run, {})
         assert outcome.state == "failed"
         assert "claude mcp add-json agent-ways" in outcome.by_hand
         assert Path(place.file).read_text() == stale
