@@ -304,7 +304,9 @@ def parse(record: dict[str, Any], signal_id: str) -> Signal:
 
 def iso(at: int) -> str:
     """Milliseconds since 1970 as `2026-11-30T21:31:12.123Z`."""
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at // 1000)) + f".{at % 1000:03d}Z"
+    moment = time.gmtime(at // 1000)
+    # The year by hand: what %Y makes of one before 1000 differs from system to system.
+    return f"{moment.tm_year:04d}" + time.strftime("-%m-%dT%H:%M:%S", moment) + f".{at % 1000:03d}Z"
 
 
 def thread_of(bus: Bus, re: str | None) -> str:

@@ -22,8 +22,10 @@ FILE = "config.toml"
 HOUR = 3600.0
 LIMIT_HOUR, LIMIT_FIVE_MINUTES = 2.0, 1.25
 """What one cold cache write costs on each tier, in units of fresh input: pings never cost more (KA-5)."""
-LONGEST = 1 << 20
+LONGEST = 64 << 10
 """Bytes above which a file is no config of a person's."""
+LONGEST_LINE = 4_096
+"""Characters of a line above which it is passed over: a key of very many parts takes tomllib quadratic time."""
 MOST = 100.0
 """The largest number that a limit may be."""
 
@@ -193,11 +195,11 @@ def tables(text: str) -> tuple[dict[str, Any], list[str]]:
     """The tables of a file's text as far as they can be read, and what is said where it is no TOML. Never raises."""
     import tomllib
 
-    text = text.removeprefix("\ufeff")
+    text, notes = _short_lines(text.removeprefix("\ufeff"))
     try:
-        return tomllib.loads(text), []
+        return tomllib.loads(text), notes
     except (ValueError, RecursionError) as error:  # no TOMLDecodeError for a number of more digits than Python reads
-        notes = [f"config: not TOML: {str(error)[:200]}; what could be read by itself is used"]
+        notes.append(f"config: not TOML: {str(error)[:200]}; what could be read by itself is used")
     raw: dict[str, Any] = {}
     for chunk in _chunks(text):
         try:
@@ -210,6 +212,18 @@ def tables(text: str) -> tuple[dict[str, Any], list[str]]:
             else:
                 raw[name] = value
     return raw, notes
+
+
+def _short_lines(text: str) -> tuple[str, list[str]]:
+    """The text without its endless lines, and a note on each."""
+    if len(text) <= LONGEST_LINE:
+        return text, []
+    lines = text.split("\n")
+    long = [number for number, line in enumerate(lines, 1) if len(line) > LONGEST_LINE]
+    kept = ["" if len(line) > LONGEST_LINE else line for line in lines]
+    return "\n".join(kept) if long else text, [
+        f"config: line {number} is far too long; it is passed over" for number in long
+    ]
 
 
 def _chunks(text: str) -> list[str]:

@@ -28,6 +28,8 @@ TAIL = 4 << 20
 """Bytes that are read at most, in one look, whatever the file's size (ID-6)."""
 
 _BLOCK = 1 << 20
+_YEAR_0, _YEAR_10000 = -62_167_219_200, 253_402_300_800
+"""Seconds since the epoch between which a year has four digits."""
 
 
 class Row(Value):
@@ -210,6 +212,8 @@ def iso_ms(text: object) -> int | None:
     days = before * 365 + before // 4 - before // 100 + before // 400 - 719162
     days += sum(_days(year, earlier) for earlier in range(1, month)) + day - 1
     seconds = ((days * 24 + hour) * 60 + minute - zone) * 60 + second
+    if not _YEAR_0 <= seconds < _YEAR_10000:  # by its zone alone; it could not be written back in this form
+        return None
     return seconds * 1000 + int((fraction + "000")[:3])
 
 

@@ -82,6 +82,7 @@ TARGET = Target(
         Pump(b'x = "', b"[keepalive]\n"),
         Pump(b"1h", b'[keepalive]\nwindow = "', b'"\n'),
         Pump(b"9", b"x = "),
+        Pump(b"a.", b"", b"b = 1"),
     ),
     longest=1 << 15,
 )

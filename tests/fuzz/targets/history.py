@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
 
@@ -43,13 +44,21 @@ def _expected(data: bytes, session: str = SESSION) -> int | None:
         if session.encode() not in line:
             continue
         try:
-            row = json.loads(line.decode("utf-8", "replace").lstrip("\ufeff"), parse_constant=_refuse)
+            row = json.loads(
+                line.decode("utf-8", "replace").lstrip("\ufeff"), parse_constant=_refuse, parse_float=_finite
+            )
         except (ValueError, RecursionError):
             continue
         at = row.get("timestamp") if isinstance(row, dict) and row.get("sessionId") == session else None
         if type(at) is int and at > 0:
             times.append(at)
     return max(times, default=None)
+
+
+def _finite(text: str) -> float:
+    if math.isinf(float(text)):
+        raise ValueError(text)
+    return float(text)
 
 
 def _refuse(name: str) -> object:

@@ -34,7 +34,7 @@ def check(data: bytes) -> None:
             assert words is not None
             assert any(word in (ENTRY, f"{DEVELOPMENT}={ENTRY}") for word in words), "yes without the entry"
             assert any(word.startswith(DEVELOPMENT) for word in words), "yes without the flag"
-            assert "--" not in words[: _at(words)], "yes by what stands behind --"
+            assert "--" not in words[1 : _at(words)], "yes by what stands behind --"
 
 
 def _at(words: tuple[str, ...]) -> int:
