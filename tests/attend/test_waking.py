@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
-from agent_ways.attend import guard, intake, ledger, standing, trays, waking
+from agent_ways.attend import guard, intake, ledger, role, standing, trays, waking
 from agent_ways.attend.sensors.messages import Messages
+from tests.attend.frontends.callers import call, person, serve, session
 from tests.attend.world import A, B, C, D, World
 from tests.support import transcripts as rows
 from tests.support.clock import START
@@ -129,8 +131,8 @@ def test_clear_keeps_the_mode_however_often_it_comes_before_a_prompt(world: Worl
     world.arrive(10, "run")
     world.write(A, rows.typed("hello", rows.NOON))
     world.asks(A, mode)
-    for session in (B, C, D):
-        world.client(10, session, startedAt=started)
+    for cleared in (B, C, D):
+        world.client(10, cleared, startedAt=started)
         me = world.arrive(10, "run")
     record = world.identity(10).record
     assert standing.may_show(me, record, (), ("claude",)) == (mode == "default")
@@ -138,3 +140,24 @@ def test_clear_keeps_the_mode_however_often_it_comes_before_a_prompt(world: Worl
     assert not standing.may_show(me, None, (), ("claude",))
     world.client(10, D, startedAt=rows.NOON + 1)
     assert not standing.may_show(me, world.identity(10).record, (), ("claude",))
+
+
+@pytest.mark.demand("CON-4")
+def test_the_sender_is_told_too_that_its_mail_is_paced_and_then_kept_until_the_other_user_types(world: World) -> None:
+    world.client(10, A, startedAt=STARTED)
+    me, other = world.arrive(10, "run"), world.session(20, B)
+    serve(world, B, 90)
+    world.table.add(os.getpid(), start=f"s{os.getpid()}")
+    with role.role(world.bus, me.key):  # as the loop of A holds it
+        notes = [
+            call(session(world, 20), "send", body=f"{number}", to=[A])["note"] or "" for number in range(guard.HELD + 2)
+        ]
+        assert [bool(note) for note in notes] == [False] * guard.PACED + [True] * (guard.HELD + 2 - guard.PACED)
+        assert all("one a minute may wake it" in note for note in notes[guard.PACED : guard.HELD])
+        assert all(note.startswith("kept: more than 30") for note in notes[guard.HELD :])
+        assert call(person(world), "send", body="x", to=[A])["note"] is None
+        world.clock.advance(60)
+        world.write(A, rows.typed("go on", int(world.clock.wall() * 1000)))
+        world.clock.advance(1)
+        assert call(session(world, 20), "send", body="again", to=[A])["note"] is None
+    assert other.session == B

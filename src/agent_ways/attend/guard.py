@@ -31,3 +31,12 @@ def note(name: str, count: int) -> str:
         f"agent-ways: {count + 1} messages from {name} since your user last typed. Further ones wake this session "
         f"at most once a minute, and none after {HELD}: they wait until your user types."
     )
+
+
+def told(name: str, count: int) -> str:
+    """What the sender is told, after `count` messages to that session since its user typed; empty before the pace."""
+    if count > HELD:
+        return f"kept: more than {HELD} messages from here to {name} since its user last typed; none wakes it before"
+    if count > PACED:
+        return f"more than {PACED} messages from here to {name} since its user last typed; one a minute may wake it"
+    return ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from agent_ways.attend import guard, headers, layout, rooms, signals, trays
 from agent_ways.attend.signals import SESSION, Signal
 from agent_ways.base.values import Value
-from agent_ways.claude import prompts
+from agent_ways.claude import prompts, transcript
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ REMEMBERED = 512
 """Newest signals that are read for the guard's count, at most: reading ends where its senders have sent their limit."""
 TAIL = 1 << 20
 """Bytes of the transcript that the mode and the operator's last prompt are read from."""
+_SENT = 128
+"""Newest signals of a sender that are looked at to tell it of the guard."""
 _WOKE = "woke"
 """Where a ledger keeps when each session's mail last woke this one, ms since 1970."""
 
@@ -84,6 +86,27 @@ def choose(bus: Bus, opened: Ledger, instance: Instance, waiting: Sequence[Slip]
         return Waking((), (), later)
     chosen = tuple(slip for slip, signal in there if signal.id in allowed or slip.why == trays.OPEN)
     return Waking(chosen, tuple(notes[-1:]), later)
+
+
+def told_sender(bus: Bus, instance: Instance, record: SessionRecord | None, peer: str) -> str:
+    """What the session `peer` is told of the loop guard where it has just written to `instance`; empty as a rule."""
+    sent = []
+    for signal_id in rooms.newest_first(bus, layout.room_of_sender(peer)):
+        sent.append(signal_id)
+        if len(sent) == _SENT:
+            break
+    times: list[int] = []
+    for signal_id in sent if len(sent) > guard.PACED else ():
+        one = signals.read(bus, signal_id)
+        if isinstance(one, Signal) and set(one.recipients) & set(instance.sessions):
+            times.append(one.at)
+            if len(times) > guard.HELD:
+                break
+    if len(times) <= guard.PACED:
+        return ""
+    path = transcript.find(instance.config_dir, instance.session)
+    since = operator_ms(instance, record, transcript.tail(path, TAIL) if path else ()) or 0
+    return guard.told(instance.name, sum(at > since for at in times))
 
 
 def operator_ms(instance: Instance, record: SessionRecord | None, rows: Iterable[Row]) -> int | None:

@@ -7,6 +7,7 @@ from agent_ways.attend.addresses import ALIVE, UNKNOWN
 from agent_ways.attend.quiet import is_quiet
 from agent_ways.attend.trays import OPEN
 from agent_ways.attend.verbs.caller import speaker
+from agent_ways.attend.waking import told_sender
 from agent_ways.keepalive.moves import QUIET
 
 TYPE_CHECKING = False
@@ -52,17 +53,16 @@ def reply(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _result(caller: Caller, sent: Sent) -> dict[str, Any]:
-    asleep, wrapped = _resting(caller, sent)
+    notes, wrapped = _resting(caller, sent)
     recipients = [
         {"session": one.session, "name": one.name, "state": QUIET if one.session in wrapped else state(one)}
         for one in sent.recipients
     ]
-    notes = [*sent.notes, *_unwoken(asleep)]
     return {
         "id": sent.signal.id,
         "room": sent.signal.room,
         "recipients": recipients,
-        "note": "; ".join(notes) or None,
+        "note": "; ".join([*sent.notes, *notes]) or None,
     }
 
 
@@ -74,8 +74,9 @@ def state(one: Recipient) -> str:
 
 
 def _resting(caller: Caller, sent: Sent) -> tuple[list[str], set[str]]:
-    """Of the live sessions that it is for: the names of those that nothing wakes, the ids of those wrapped."""
+    """What is to be said of the live sessions that it is for, where it does not wake them; the ids of those wrapped."""
     asleep: list[str] = []
+    guarded: list[str] = []
     wrapped: set[str] = set()
     known = None
     for one in sent.recipients:
@@ -92,7 +93,9 @@ def _resting(caller: Caller, sent: Sent) -> tuple[list[str], set[str]]:
             record = reach.record_of(caller.bus, found, instance)
             if not reach.wakes(reach.conduits(caller.bus, found, instance, record)):
                 asleep.append(one.name)
-    return asleep, wrapped
+            elif instance is not None and sent.signal.sender.session:
+                guarded.append(told_sender(caller.bus, instance, record, sent.signal.sender.session))
+    return [*_unwoken(asleep), *(note for note in guarded[:_LISTED] if note)], wrapped
 
 
 def _unwoken(asleep: list[str]) -> list[str]:
