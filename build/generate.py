@@ -102,8 +102,8 @@ def field_reports() -> str:
         "# Field reports",
         "",
         "What people met with tools of this kind, and what is done about it here. `grep -rn 'field_report(18)' tests`",
-        "finds the tests that show a scenario. Every report has some, or says why it can not happen here or what is missing:",
-        "`make test` holds that.",
+        "finds the tests that show a scenario. Every report has some, or says why it can not happen here or what is",
+        "missing; `make test` holds that.",
     ]
     for title, reports in SECTIONS.items():
         lines += [
