@@ -18,7 +18,7 @@ VENV = .venv/bin/python
 RECIPE = python=$$(PYTHON='$(PYTHON)' sh build/find-python) && "$$python" -E -s -m
 RECIPE_VENV = python=$$(PYTHON='$(PYTHON)' sh build/find-python venv) && "$$python" -E -s -m
 
-.PHONY: help install uninstall ways-mcp zipapp frozen frozen-check verifier cut-release release-rehearsal check test e2e bench fuzz demo screenshot docs generate format dev lock clean
+.PHONY: help install uninstall ways-mcp zipapp frozen frozen-check verifier cut-release release-rehearsal check test e2e bench fuzz soak demo screenshot docs generate format dev lock clean
 
 help: ## list what can be done
 	@echo 'Use:  make TARGET'
@@ -70,6 +70,9 @@ bench: .venv/ready ## measure start, memory, speed and rest beside other servers
 
 fuzz: .venv/ready ## hunt for inputs that break a parser (ARGS='--minutes 10 --target signals')
 	$(VENV) -m tests.fuzz $(ARGS)
+
+soak: .venv/ready ## many fake sessions in a storm, then the reckoning (ARGS='--minutes 20 --sessions 40 --seed 7')
+	$(VENV) -m tests.soak $(ARGS)
 
 demo: ## see it work in under 20 seconds, without Claude Code and without network
 	@python=$$(PYTHON='$(PYTHON)' sh build/find-python) && PYTHONPATH=src "$$python" -s -m demo $(ARGS)
