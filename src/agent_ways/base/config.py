@@ -198,7 +198,7 @@ def tables(text: str) -> tuple[dict[str, Any], list[str]]:
     text, notes = _short_lines(text.removeprefix("\ufeff"))
     try:
         return tomllib.loads(text), notes
-    except (ValueError, RecursionError) as error:  # no TOMLDecodeError for a number of more digits than Python reads
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError is one
         notes.append(f"config: not TOML: {str(error)[:200]}; what could be read by itself is used")
     raw: dict[str, Any] = {}
     for chunk in _chunks(text):

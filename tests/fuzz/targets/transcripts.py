@@ -83,7 +83,7 @@ def _judged(found: Rows) -> None:
         assert isinstance(one.source, str)
         whole, named = headers.read_back(one.text)
         assert all(ids.is_id(each) for each in (*whole, *named))
-        assert isinstance(evidence.in_result(one.text), list)
+        assert all(ids.is_id(each) and 0 < part <= parts for each, part, parts in evidence.in_result(one.text))
         assert not whole & named
     aside = [Row({**row.raw, "isSidechain": True}, row.line) for row in found]
     assert proof.shown(aside) == proof.arrivals(aside) == (), "a subagent's row is proof"
