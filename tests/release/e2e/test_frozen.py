@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import statistics
 import subprocess
 import sys
 import threading
@@ -21,10 +20,10 @@ from build.frozen.__main__ import freeze
 from build.release import archive
 
 from agent_ways import __version__
-from agent_ways.ways.layout import COMMANDS
+from agent_ways.ways.layout import COMMANDS, COMPLETE
 from agent_ways.ways.update.errors import UnreachableError
 from agent_ways.ways.update.names import parse_version
-from agent_ways.ways.update.payload import About
+from agent_ways.ways.update.payload import MANIFEST, About
 from agent_ways.ways.update.platforms import choose, this_machine
 from build import launch, zipapp
 from tests.release.computer import assets
@@ -183,9 +182,11 @@ def test_an_archive_in_a_folder_that_can_only_be_read_brings_itself_in(
     assert version
     assert platform
     packed, unpacked = tmp_path / "packed.tar.gz", tmp_path / "read only"
-    archive.write(suite, About(__version__, platform), packed)
+    # Without what an archive and an installation add to it, where the suite is one that was installed.
+    shutil.copytree(suite, unpacked, symlinks=True, ignore=shutil.ignore_patterns(MANIFEST, COMPLETE))
+    archive.write(unpacked, About(__version__, platform), packed)
     server.publish(__version__, assets(packed.read_bytes(), __version__, platform=platform))
-    shutil.copytree(suite, unpacked, symlinks=True)
+    before = sorted(os.listdir(unpacked))
     env = {**home, "AGENT_WAYS_RELEASES": server.base}
     enter = ["unshare", *([] if os.getuid() == 0 else ["-r"]), "-m", "sh", "-c", READ_ONLY, "sh"]
     ran = subprocess.run([*enter, unpacked], env=env, capture_output=True, text=True, check=False)
@@ -195,7 +196,7 @@ def test_an_archive_in_a_folder_that_can_only_be_read_brings_itself_in(
         command = Path(home["HOME"], ".local", "bin", name)
         assert unpacked not in command.resolve().parents
         assert subprocess.check_output([command, "--version"], env=home, text=True) == f"{name} {__version__}\n"
-    assert sorted(os.listdir(unpacked)) == sorted(os.listdir(suite))
+    assert sorted(os.listdir(unpacked)) == before
 
 
 READ_ONLY = """set -eu
@@ -218,21 +219,33 @@ def test_without_a_network_it_says_so_and_nothing_is_made(suite: Path, home: dic
     assert os.listdir(home["HOME"]) == []
 
 
-@LINUX
-def test_the_status_line_of_the_frozen_form_is_as_short_a_way(suite: Path, home: dict[str, str]) -> None:
-    """Design, section 10; the least of each, since other work on the machine only adds."""
+def processor_time(words: list[str], env: dict[str, str], given: bytes = b"") -> tuple[float, bytes]:
+    """Seconds of the processor that a command takes, which another's work hardly changes; and what it says."""
+    with subprocess.Popen(words, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        assert running.stdin
+        assert running.stdout
+        running.stdin.write(given)
+        running.stdin.close()
+        said = running.stdout.read()
+        _, status, used = os.wait4(running.pid, 0)
+        running.returncode = os.waitstatus_to_exitcode(status)
+    assert running.returncode == 0
+    return used.ru_utime + used.ru_stime, said
+
+
+@pytest.mark.demand("KA-2")
+def test_the_frozen_status_line_costs_at_most_three_bare_pythons(suite: Path, home: dict[str, str]) -> None:
+    """Design, section 10."""
     shown = b'{"session_id":"x","prompt_cache":{"warm":false}}'
     bare = whole = float("inf")
     for number in range(60):
-        for words in ([launch.interpreter(), "-I", "-S", "-c", "pass"], [str(suite / "ways"), "statusline"]):
-            began = time.perf_counter()
-            said = subprocess.run(words, input=shown, env=home, capture_output=True, check=True).stdout
-            took = time.perf_counter() - began
-            bare, whole = (min(bare, took), whole) if words[-1] == "pass" else (bare, min(whole, took))
+        bare = min(bare, processor_time([launch.interpreter(), "-I", "-S", "-c", "pass"], home)[0])
+        took, said = processor_time([str(suite / "ways"), "statusline"], home, shown)
         assert said == b"cache cold\n"
+        whole = min(whole, took)
         if number >= 10 and whole <= 3 * bare:
             break
-    assert whole <= 3 * bare
+    assert whole <= 3 * bare, f"{whole * 1000:.1f} ms against {bare * 1000:.1f} ms"
 
 
 @pytest.mark.demand("LIFE-1")
@@ -254,16 +267,18 @@ def test_help_is_whole_although_the_server_has_no_docstrings(suite: Path, home: 
 @pytest.mark.demand("LIFE-8")
 @pytest.mark.field_report(84)
 def test_it_starts_at_most_two_fifths_slower_than_the_zipapp(suite: Path, home: dict[str, str], tmp_path: Path) -> None:
-    """Design, section 10; medians of an interleaved run, so that a busy machine slows both."""
-    archive, program = tmp_path / "ways-mcp.pyz", tmp_path / "ways-mcp"
-    zipapp.write(archive, zipapp.archive(CHECKOUT / "src", "ways-mcp"))
-    zipapp.write(program, launch.launcher(launch.interpreter(), str(archive), zipapp.ENTRIES["ways-mcp"]))
-    times: dict[Path, list[float]] = {suite / "ways-mcp": [], program: []}
-    for _ in range(31):
-        for path, seen in times.items():
+    """Design, section 10; the least of each, since other work on the machine only adds."""
+    packed, program = tmp_path / "ways-mcp.pyz", tmp_path / "ways-mcp"
+    zipapp.write(packed, zipapp.archive(CHECKOUT / "src", "ways-mcp"))
+    zipapp.write(program, launch.launcher(launch.interpreter(), str(packed), zipapp.ENTRIES["ways-mcp"]))
+    least = {suite / "ways-mcp": float("inf"), program: float("inf")}
+    for number in range(60):
+        for path, best in least.items():
             began = time.perf_counter()
             with Server(path, home) as server:
                 server.initialize()
-                seen.append(time.perf_counter() - began)
-    frozen, plain = (statistics.median(seen) for seen in times.values())
+                least[path] = min(best, time.perf_counter() - began)
+        frozen, plain = least.values()
+        if number >= 10 and frozen <= 1.4 * plain:
+            break
     assert frozen / plain <= 1.4, f"{frozen * 1000:.1f} ms against {plain * 1000:.1f} ms"
