@@ -146,11 +146,6 @@ class Claim(Value):
         self.stalls: Final = stalls
         self.left: Final = left
 
-    def but(self, **changes: object) -> Claim:
-        """The same with some fields changed."""
-        fields: dict[str, object] = {name: getattr(self, name) for name in self.__slots__}
-        return Claim(**(fields | changes))  # type: ignore[arg-type]  # the same fields
-
 
 class Look(Value):
     """What one look found of one claimed signal.

@@ -113,11 +113,6 @@ class Instance(Value):
             "updated": self.updated,
         }
 
-    def but(self, **changes: Any) -> Instance:
-        """The same with some fields changed."""
-        fields: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
-        return Instance(**(fields | changes))
-
 
 def project_of(cwd: str) -> str:
     """The project of a working directory: itself; a worktree that the client manages belongs to its repository's."""
