@@ -99,6 +99,8 @@ class Server:
         return self.world.push(conduit, event)
 
     def step(self) -> None:
+        if self.world.idle:
+            self.world.rested_true = self.world.true
         step = self.keeper.step(self.world.settings)
         self.steps = [*self.steps[-3:], step]
         after = step.after_ms if step.after_ms is not None else self.world.settings.tick_ms
@@ -155,6 +157,8 @@ class World:
         self.delivered: list[tuple[int, str, str]] = []  # (true, kind, id) of those that came through
         self.mail: list[tuple[int, bool]] = []  # (true, given)
         self.typed_true: int | None = None
+        self.rested_true = 0  # the last look that found the session at rest
+        self.unrested = 0  # how long there had been none when the operator acted last
         self.wraps = 0  # delivered since the operator's last act
         self.pings = 0
         self.pings_of_stretch = 0
@@ -300,6 +304,7 @@ class World:
         if row:
             self.talk.typed.append((next(self._lines), self.wall))
         self.typed_true = self.true
+        self.unrested = self.true - self.rested_true
         self.wraps = self.pings = 0
 
     def gets_mail(self) -> None:
@@ -423,8 +428,8 @@ class World:
             assert typed < self.settings.window_ms, "a ping after the window closed"
         else:
             apparent = self.wall - max(stamp for _, stamp in self.talk.typed)
-            # What came in the same minute or turn in which the clock was set back may be taken for that much older.
-            early = self.settings.tick_ms + self.longest_turn if self.set_back else 0
+            # A prompt that came with no look at rest since the clock was set back may be taken for as old as that look.
+            early = self.settings.tick_ms + max(self.longest_turn, self.unrested) if self.set_back else 0
             assert max(typed, apparent) >= self.settings.window_ms - early, "a wrap in an open window"
 
     # What came of it

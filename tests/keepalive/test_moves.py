@@ -125,6 +125,39 @@ def test_a_later_line_is_a_later_act_though_its_time_is_earlier() -> None:
     assert unknown.wrap == wrapped.wrap
 
 
+@pytest.mark.demand("ID-8", "KA-9")
+def test_a_later_line_of_the_same_time_is_a_later_act_once_the_first_has_its_line() -> None:
+    """Somebody sets the clock back by just as long as it was since the last prompt, and types."""
+    at = NOON - 51 * MIN
+    first = observed(situation(history_ms=at, typed_ms=at, typed_line=11), BASE)
+    assert (first.operator_line, first.act_line) == (11, 11)
+    wrapped = first.but(wrap=attempt("wrap", PROVEN))
+    later = observed(situation(at + MIN, history_ms=at, typed_ms=at, typed_line=12), wrapped)
+    assert (later.act_line, later.wrap) == (12, None)
+    assert later.operator_sight is not None
+    assert later.operator_sight.wall_ms == at + MIN
+
+
+@pytest.mark.demand("ID-8", "KA-9")
+def test_the_line_of_an_act_that_the_history_told_of_first_is_no_other_act() -> None:
+    at = NOON - MIN
+    told = observed(situation(history_ms=at, typed_ms=NOON - 51 * MIN, typed_line=10), BASE)
+    assert (told.operator_ms, told.act_line) == (at, None)
+    wrapped = told.but(wrap=attempt("wrap", PROVEN))
+    lined = observed(situation(history_ms=at, typed_ms=at - 3, typed_line=11), wrapped)
+    assert (lined.operator_ms, lined.act_line, lined.wrap) == (at, 11, wrapped.wrap)
+
+
+@pytest.mark.demand("ID-8", "KA-9")
+def test_a_history_of_the_future_that_was_there_at_the_first_look_is_no_prompt_when_the_clock_catches_up() -> None:
+    ahead = NOON + 5 * HOURS
+    first = observed(situation(history_ms=ahead, typed_ms=NOON - MIN, typed_line=11), Record(session=SESSION))
+    assert (first.operator_ms, first.passed_ms) == (NOON - MIN, ahead)
+    for hours in (5, 6):
+        caught_up = situation(NOON + hours * HOURS, history_ms=ahead, typed_ms=NOON - MIN, typed_line=11)
+        assert observed(caught_up, first).operator_ms == NOON - MIN
+
+
 @pytest.mark.demand("KA-3")
 def test_an_intent_that_was_withdrawn_leaves_the_record_as_it_was() -> None:
     seen = situation()

@@ -65,22 +65,37 @@ def _operator(record: Record, situation: Situation) -> Record:
     """A later act of the operator opens the window anew and with it the budget; the wrap may be sent again (KA-6).
 
     The time only moves forward (ID-8): a history that was cut off is no new prompt. But a later line of the transcript
-    is a later act also where its time is earlier, since the clock was set back in between.
+    is a later act also where its time is not later, since the clock was set back in between; unless it is the line of
+    the act that the history told of before.
     """
     last, passed = record.operator_ms, record.passed_ms
     found = operator_seen(situation.history_ms, situation.typed_ms, situation.clock, passed)
-    typed = situation.typed_ms
+    if found is not None and situation.history_ms is not None and found < situation.history_ms:
+        passed = situation.history_ms  # left out, and to be left out still when the clock has caught up with it
     line = max(situation.typed_line, record.operator_line)
-    if last is not None and typed is not None and line > record.operator_line >= 0 and typed < last:
-        if last - typed <= SLACK_MS:
-            return record.but(operator_line=line)  # the line of the act that the history told of
-        found, passed = typed, max(last, situation.history_ms or last)
-    elif found is None or (last is not None and found <= last):
-        return record.but(operator_line=line)
+    typed = situation.typed_ms if line > record.operator_line else None  # of a line that was not there before
+    act_line = record.act_line
+    if last is not None and typed is not None and typed <= last and act_line is None and last - typed <= SLACK_MS:
+        act_line = line
+    elif last is not None and typed is not None and typed <= last and record.operator_line >= 0:
+        return _begun(record, typed, max(last, situation.history_ms or last), line, line)
+    if found is None or (last is not None and found <= last):
+        return record.but(operator_line=line, act_line=act_line, passed_ms=passed)
+    if typed is not None:
+        act_line = line if found - typed <= SLACK_MS else None
+    elif last is None or found - last > SLACK_MS:
+        act_line = None
+    return _begun(record, found, passed, line, act_line)
+
+
+def _begun(record: Record, operator_ms: int, passed_ms: int | None, line: int, act_line: int | None) -> Record:
+    """The record with a window that was opened by that act."""
     return record.but(
-        passed_ms=passed,
-        operator_ms=found,
+        operator_sight=None if record.operator_ms == operator_ms else record.operator_sight,
+        passed_ms=passed_ms,
+        operator_ms=operator_ms,
         operator_line=line,
+        act_line=act_line,
         tries=0,
         pings=0,
         tokens=0,
@@ -101,7 +116,8 @@ def _sights(record: Record, situation: Situation, memory: Memory | None) -> Reco
 
     operator, request = record.operator_sight, record.request_sight
     if record.operator_ms is not None:
-        operator = sight(operator, known.record.operator_sight if known else None, record.operator_ms)
+        other = known is not None and known.record.act_line not in (None, record.act_line)  # of the same time, even
+        operator = sight(operator, known.record.operator_sight if known and not other else None, record.operator_ms)
         if operator is not None and operator.age_ms is None:
             # A prompt of the future was typed just now by some clock: the window counts from when it was seen.
             operator = Sight(

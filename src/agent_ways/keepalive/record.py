@@ -13,7 +13,7 @@ from agent_ways.keepalive.situation import Proof, Sight
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Final, Self
+    from typing import Any, Final
 
 VERSION = 1
 
@@ -98,10 +98,6 @@ class Attempt(Value):
         self.reason: Final = reason
         self.rest: Final = rest or {}
 
-    def but(self, **changed: Any) -> Self:
-        """The same with some fields changed."""
-        return type(self)(**{**{name: getattr(self, name) for name in self.__slots__}, **changed})
-
 
 class Down(Value):
     """A conduit that left no trace of an event: not used again by `owner`, the server process that saw it (KA-3)."""
@@ -119,12 +115,14 @@ class Record(Value):
 
     `operator_ms` is the operator's last act, which the window and the budget count from (T in KA-7). Since then:
     `tries` pings were pushed, `pings` of them are proven, and those read back cost `tokens` (in fresh input tokens).
-    `passed_ms` is a later time that was on record before the clock was set back.
+    `act_line` is the transcript's line of that act, None while only the history tells of it; `operator_line` the last
+    line of the operator's that was seen. `passed_ms` is a later time that was on record before the clock was set back.
     `stopped` is the reason why nothing more is pushed until the operator types, empty as a rule.
     `armed` and `window_ms` are what the config said last, for the status line, which reads no config.
     """
 
     __slots__ = (
+        "act_line",
         "armed",
         "down",
         "operator_line",
@@ -149,6 +147,7 @@ class Record(Value):
         session: str,
         operator_ms: int | None = None,
         operator_line: int = -1,
+        act_line: int | None = None,
         passed_ms: int | None = None,
         tries: int = 0,
         pings: int = 0,
@@ -166,6 +165,7 @@ class Record(Value):
         self.session: Final = session
         self.operator_ms: Final = operator_ms
         self.operator_line: Final = operator_line
+        self.act_line: Final = act_line
         self.passed_ms: Final = passed_ms
         self.tries: Final = tries
         self.pings: Final = pings
@@ -179,10 +179,6 @@ class Record(Value):
         self.armed: Final = armed
         self.window_ms: Final = window_ms
         self.rest: Final = rest or {}
-
-    def but(self, **changed: Any) -> Self:
-        """The same with some fields changed."""
-        return type(self)(**{**{name: getattr(self, name) for name in self.__slots__}, **changed})
 
     @property
     def closes_ms(self) -> int | None:
@@ -212,6 +208,7 @@ class Record(Value):
             session=told.text("session"),
             operator_ms=told.number("operator_ms"),
             operator_line=told.count("operator_line"),
+            act_line=told.number("act_line"),
             passed_ms=told.number("passed_ms"),
             tries=told.count("tries"),
             pings=told.count("pings"),
@@ -237,6 +234,7 @@ _PLAIN = (
     "window_ms",
     "operator_ms",
     "operator_line",
+    "act_line",
     "passed_ms",
     "tries",
     "pings",

@@ -104,7 +104,7 @@ def sighted(previous: Sight | None, stamp_ms: int | None, clock: Clock, last: Lo
 
     A new stamp is of something that happened since the last look that found the session at rest. Where the wall clock
     was set back since then (without such a look, since the previous sight), the stamp may be from before that: it is
-    taken for that much older, but not for older than that look.
+    taken for that much older, but not for older than that look, nor than what was sighted before it.
     """
     if stamp_ms is None:
         return None
@@ -115,6 +115,9 @@ def sighted(previous: Sight | None, stamp_ms: int | None, clock: Clock, last: Lo
     passed = None if last is None else _passed(last.rest, clock)
     if age is not None and passed is not None:
         age = min(age, passed)
+    since = _passed(previous, clock)
+    if age is not None and since is not None and previous is not None and previous.age_ms is not None:
+        age = min(age, previous.age_ms + since)
     if age is not None and age < 0:
         age = 0 if age >= -SLACK_MS else None
     return Sight(stamp_ms=stamp_ms, age_ms=age, wall_ms=clock.wall_ms, steady_ms=clock.steady_ms, boot=clock.boot)
@@ -149,7 +152,7 @@ def operator_seen(history_ms: int | None, typed_ms: int | None, clock: Clock, pa
     A history line of the future, or one that is known to be from before the clock was set back (`passed_ms`), is none
     where the transcript knows better.
     """
-    if history_ms is not None and history_ms == passed_ms:
+    if history_ms is not None and passed_ms is not None and history_ms <= passed_ms and typed_ms is not None:
         history_ms = None
     end = clock.wall_ms + SLACK_MS
     if history_ms is not None and typed_ms is not None and typed_ms <= end < history_ms:
