@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+import subprocess
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,7 +16,9 @@ from agent_ways.claude.identity import identify
 from agent_ways.ways import targets as written
 from agent_ways.ways.target import Target
 from tests.attend.frontends.callers import call, person, serve, session
+from tests.attend.test_drain import ATTEND
 from tests.attend.world import A, B, C, World
+from tests.support.fake_client import FakeClient, Plan
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -132,3 +135,30 @@ def test_a_reply_reaches_a_session_of_another_target(world: World) -> None:
     world.claim(me)
     assert world.reply(me, "yes", sent.signal.id).recipients[0].session == B
     assert world.bodies(B) == ["yes"]
+
+
+@pytest.mark.demand("ID-1")
+def test_the_real_command_lists_and_reaches_a_live_client_of_another_target(tmp_path: Path) -> None:
+    home, other = str(tmp_path / "home"), str(tmp_path / "work")
+    with FakeClient(tmp_path, Plan(home=home, config_dir=other, env={"CLAUDE_CONFIG_DIR": other})) as client:
+
+        def told(*words: str) -> Any:
+            env = {"HOME": home, "PATH": os.environ["PATH"]}
+            done = subprocess.run(
+                [*ATTEND, *words, "--json"],
+                env=env,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                stdin=subprocess.DEVNULL,
+            )
+            return json.loads(done.stdout)
+
+        assert told("peers")["peers"] == []
+        known = written.TargetList(os.path.join(home, ".local", "state", "agent-ways"), home)
+        known.put(written.Known(Target(other, home)))
+        assert [(one["session"], one["status"]) for one in told("peers")["peers"]] == [(client.session_id, "idle")]
+        assert told("send", "--to", client.session_id, "hello")["recipients"][0]["state"] == "queued"
+        known.put(written.Known(Target(other, home), enabled=False))
+        assert told("peers")["peers"] == []
+        assert told("send", "--to", client.session_id, "hello")["error"]["code"]
