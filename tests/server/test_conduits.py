@@ -117,6 +117,20 @@ def test_the_socket_gets_the_auth_line_the_guard_and_the_wrapper(
 
 
 @pytest.mark.demand("CON-2")
+@pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="only Linux tells who listens")
+def test_a_socket_that_somebody_else_listens_on_gets_neither_the_token_nor_a_word(
+    listening: tuple[str, list[bytes], threading.Thread], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, got, thread = listening
+    own = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: own + 1)
+    session = view(socket=path, env={"CLAUDE_CODE_MESSAGING_TOKEN": "secret"})
+    assert InboxSocket(PID).push(session, Event("hello")) == "the inbox socket belongs to somebody else"
+    thread.join(10)
+    assert got == [b""]
+
+
+@pytest.mark.demand("CON-2")
 def test_mail_goes_next_and_nothing_ever_now() -> None:
     assert b'"priority":"next"' in frames("s", "", Event("x"))
     assert b'"priority":"later"' in frames("s", "", Event("x", urgent=False))

@@ -198,7 +198,7 @@ def test_a_conduit_that_the_config_forbids_is_named_so(machine: Machine, session
     client.wait_status("idle")
     [found] = json.loads(ways(machine, "keepalive", "status", "--json").stdout)["sessions"]
     assert found["conduit"]["name"] is None
-    assert "inbox_socket: the user config forbids it" in found["conduit"]["reason"]
+    assert "inbox_socket: The user config forbids it" in found["conduit"]["reason"]
 
 
 @pytest.mark.demand("KA-1")

@@ -332,8 +332,8 @@ def test_the_original_is_named_and_replaced_only_when_told(sign: str, machine: M
     assert machine.tree() == before
     assert reconcile.run(machine.world, take_over=True).exit_code == 0
     assert os.readlink(target / "bin" / "ways-mcp") == machine.layout.command("ways-mcp")
-    entry = servers(machine.home / ".claude.json")["agent-ways"]
-    assert entry == registration.desired(str(target / "bin" / "ways-mcp"))
+    registered = servers(machine.home / ".claude.json")["agent-ways"]
+    assert registered == registration.desired(str(target / "bin" / "ways-mcp"))
 
 
 # -- settings that are somebody's ---------------------------------------------------------------------------------

@@ -11,26 +11,33 @@ import os
 from agent_ways.attend import ledger, perceiver
 from agent_ways.attend.addresses import ALIVE, DEAD
 from agent_ways.attend.delivery import CHANNEL, SOCKET
+from agent_ways.attend.evidence import SERVER
 from agent_ways.attend.signals import iso
+from agent_ways.base import config, paths
 from agent_ways.base.errors import StateError
-from agent_ways.claude import records, settings
-from agent_ways.claude.launch import channel_intent
+from agent_ways.claude import reach, records
+from agent_ways.claude.reach import NO, UNKNOWN, YES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agent_ways.attend.addresses import Known
     from agent_ways.attend.bus import Bus
     from agent_ways.attend.instances import Instance
+    from agent_ways.claude.reach import Reach
     from agent_ways.claude.records import SessionRecord
 
-YES, NO, UNKNOWN = "yes", "no", "unknown"
 NAMES = ("channel", "inbox_socket", "loop", "drain")
 
 Conduits = dict[str, dict[str, "str | None"]]
 
 
-def conduits(bus: Bus, known: Known, instance: Instance | None, record: SessionRecord | None) -> Conduits:
-    """The four conduits into a session, by name. `record` is its client's, None where it does not live here."""
+def conduits(
+    bus: Bus, known: Known, instance: Instance | None, record: SessionRecord | None, *, own: bool = False
+) -> Conduits:
+    """The four conduits into a session, by name. `record` is its client's, None where it does not live here.
+
+    `own` says that this process runs in that session, so that our environment is what its client gave us.
+    """
     if known.live == DEAD:
         return dict.fromkeys(NAMES, _told(NO, "The session has ended."))
     if known.live != ALIVE or record is None:
@@ -39,9 +46,10 @@ def conduits(bus: Bus, known: Known, instance: Instance | None, record: SessionR
         return dict.fromkeys(NAMES, _told(NO, "Nothing is brought into a session of -p or an SDK."))
     served = bool(perceiver.servers(bus, known.session))
     loop = perceiver.loop(bus, known.key, known.session) if known.key else None
+    channel = reach.channel(record, bus.table.argv(record.pid), bus.env if own else {}, SERVER)
     return {
-        "channel": _down(bus, instance, CHANNEL) or _channel(bus, record, served),
-        "inbox_socket": _down(bus, instance, SOCKET) or _inbox_socket(record, served),
+        "channel": _pushing(bus, instance, CHANNEL, channel, served),
+        "inbox_socket": _pushing(bus, instance, SOCKET, reach.inbox_socket(record, record.config_dir), served),
         "loop": _told(YES, "A sensor loop runs.", str(loop))
         if loop
         else _told(NO, "No sensor loop runs: attend run under the Monitor tool starts one."),
@@ -64,41 +72,27 @@ def wakes(found: Conduits) -> bool:
     return any(found[name]["state"] != NO for name in ("channel", "inbox_socket", "loop"))
 
 
-def why_down(bus: Bus, instance: Instance | None, conduit: str) -> str:
-    """Why the server has given a conduit up until restart or `/clear`; empty where it has not."""
+def closed(bus: Bus, instance: Instance | None, conduit: str) -> str:
+    """Why our own side does not use a pushing conduit: the operator forbids it, or the server has given it up."""
+    told = config.ConfigFile(os.path.join(paths.config_dir(bus.env), config.FILE)).now()
+    if conduit.replace(" ", "_") not in told.conduits:
+        return "The user config forbids it."
+    reason = _given_up(bus, instance, conduit)
+    return f"Given up until restart or /clear: {reason}." if reason else ""
+
+
+def _given_up(bus: Bus, instance: Instance | None, conduit: str) -> str:
     try:
         return ledger.read(bus, instance.key).why_down(conduit, instance.client, instance.session) if instance else ""
     except StateError:
         return ""
 
 
-def _down(bus: Bus, instance: Instance | None, conduit: str) -> dict[str, str | None] | None:
-    reason = why_down(bus, instance, conduit)
-    return _told(NO, f"Given up until restart or /clear: {reason}.") if reason else None
-
-
-def _channel(bus: Bus, record: SessionRecord, served: bool) -> dict[str, str | None]:
-    intent = channel_intent(bus.table.argv(record.pid))
-    if intent.state == NO:
-        return _told(NO, intent.reason, intent.evidence)
-    if not served:
-        return _told(NO, "No server of this session runs.", intent.evidence)
-    return _told(UNKNOWN, intent.reason, intent.evidence)
-
-
-def _inbox_socket(record: SessionRecord, served: bool) -> dict[str, str | None]:
-    if not record.socket:
-        return _told(NO, "The session record names no inbox socket: the client's messaging is off.")
-    if not os.path.exists(record.socket):
-        return _told(NO, "The inbox socket that the session record names is not there.", record.socket)
-    told = settings.inbound(settings.files(record.config_dir, record.cwd))
-    if told.keeps_out:
-        return _told(NO, f"crossSessionInbound is {told.policy}: the client would not deliver it.", told.file)
-    if not served:
-        return _told(NO, "No server of this session runs.", record.socket)
-    return _told(
-        UNKNOWN, "The client bound an inbox socket; whether it accepts is seen when it is used.", record.socket
-    )
+def _pushing(bus: Bus, instance: Instance | None, conduit: str, found: Reach, served: bool) -> dict[str, str | None]:
+    if found.state == NO:
+        return _told(found.state, found.reason, found.evidence)
+    why = closed(bus, instance, conduit) or ("" if served else "No server of this session runs.")
+    return _told(NO, why, found.evidence) if why else _told(found.state, found.reason, found.evidence)
 
 
 def _drain(bus: Bus, instance: Instance | None) -> dict[str, str | None]:

@@ -9,7 +9,7 @@ import os
 
 from agent_ways.attend import evidence, headers, inbox, intake, ledger, reach, signals
 from agent_ways.attend.addresses import ALIVE, Known
-from agent_ways.attend.delivery import START
+from agent_ways.attend.delivery import CHANNEL, SOCKET, START
 from agent_ways.attend.signals import Signal
 from agent_ways.base.jsontext import NotJSONError, loads
 from agent_ways.claude import settings
@@ -50,11 +50,12 @@ def _how(bus: Bus, identity: Identity, instance: Instance, unseen: int) -> str:
     """How the session is reached, judged by the launch flag, the socket variable and the registration (ATT-14)."""
     record = identity.record
     known = Known(key=instance.key, session=instance.session, live=ALIVE)
-    found = reach.conduits(bus, known, instance, record)
+    found = reach.conduits(bus, known, instance, record, own=True)
     flagged = found["channel"]["evidence"] is not None and "--channels" not in (found["channel"]["evidence"] or "")
-    flagged = flagged and not any(bus.env.get(name) for name in GATES)
+    flagged = flagged and not any(bus.env.get(name) for name in GATES) and not reach.closed(bus, instance, CHANNEL)
     told = settings.inbound(settings.files(identity.config_dir, record.cwd if record else None))
     socket = bool(bus.env.get("CLAUDE_CODE_MESSAGING_SOCKET")) and not told.keeps_out
+    socket = socket and not reach.closed(bus, instance, SOCKET)
     registered = _registered(identity.config_dir)
     lines = [f"[attend] You are {instance.name} on the message bus of this machine's Claude Code sessions."]
     if registered and (flagged or socket):

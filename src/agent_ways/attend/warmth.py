@@ -12,6 +12,7 @@ from agent_ways.attend import evidence, instances, perceiver, reach
 from agent_ways.attend.addresses import ALIVE, Known
 from agent_ways.base import config, paths
 from agent_ways.claude.identity import identify
+from agent_ways.claude.reach import NO
 from agent_ways.keepalive.look import SessionEyes, read_clock
 from agent_ways.keepalive.situation import LOOP, Conduits, settings
 from agent_ways.keepalive.store import Store
@@ -50,8 +51,10 @@ def elsewhere(bus: Bus, record: SessionRecord) -> str:
     servers = perceiver.servers(bus, record.session)
     if not servers:
         return ""
-    found = reach.conduits(bus, Known(key=None, session=record.session, live=ALIVE), None, record)
-    if found["channel"]["state"] == found["inbox_socket"]["state"] == reach.NO:
+    instance = next((one for one in instances.read_all(bus) if record.session in one.sessions), None)
+    known = Known(key=instance.key if instance else None, session=record.session, live=ALIVE)
+    found = reach.conduits(bus, known, instance, record, own=True)
+    if found["channel"]["state"] == found["inbox_socket"]["state"] == NO:
         return ""
     return f"the session's server ({servers[0]}) keeps it warm"
 

@@ -19,8 +19,7 @@ from agent_ways.base import config, paths
 from agent_ways.base.errors import LockHeldError, WaysError
 from agent_ways.base.watch import file_watch, process_end
 from agent_ways.claude import idle, records, transcript
-from agent_ways.server import doorbell, sight
-from agent_ways.server.conduits import NO, YES
+from agent_ways.server import choice, doorbell, sight
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -221,19 +220,15 @@ class Inbound:
         return BURST if len(chosen.slips) > len(taken) else chosen.later
 
     def _choose(self, look: _Look, allowed: Iterable[str]) -> Conduit | None:
-        """The first conduit that is proven to reach the session, else the first that may."""
-        may = None
-        for conduit in self._world.conduits:
-            if conduit.name.replace(" ", "_") not in allowed:
-                continue
-            if look.opened.why_down(conduit.name, look.instance.client, look.instance.session):
-                continue
-            state = conduit.reach(look.session).state
-            if state == YES:
-                return conduit
-            if state != NO and may is None:
-                may = conduit
-        return may
+        """The conduit to push through, None where there is none."""
+
+        def closed(name: str) -> str:
+            if name.replace(" ", "_") not in allowed:
+                return "the user config forbids it"
+            return look.opened.why_down(name, look.instance.client, look.instance.session)
+
+        found, _ = choice.usable(self._world.conduits, look.session, closed)
+        return found[0] if found else None
 
     def _give(self, look: _Look, conduit: Conduit, slips: Sequence[Slip], notes: Sequence[str]) -> None:
         """Push claimed signals; what could not even be given is queued again, and the conduit is down."""

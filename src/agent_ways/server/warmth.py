@@ -16,7 +16,7 @@ from agent_ways.base.process import this_process
 from agent_ways.base.watch import file_watch
 from agent_ways.claude import records
 from agent_ways.server import sight
-from agent_ways.server.conduits import NO, Event
+from agent_ways.server.conduits import Event
 from agent_ways.server.protocol import SERVER_NAME
 
 TYPE_CHECKING = False
@@ -161,20 +161,14 @@ def status(world: World) -> dict[str, Any]:
 
 
 def _conduits(world: World, record: SessionRecord) -> Conduits:
-    """Those that the config allows and that may reach the session, best first."""
+    """Those that our side uses and that may reach the session, best first."""
+    from agent_ways.attend import instances, reach
+    from agent_ways.attend.bus import open_bus
     from agent_ways.keepalive.situation import Conduits
+    from agent_ways.server import choice
 
-    allowed = config.ConfigFile(os.path.join(paths.config_dir(world.env), config.FILE)).now().conduits
+    bus = open_bus(world.env, world.table)
+    instance = instances.find(bus, sight.identity(world))
     session = sight.view(world, record, record.config_dir)
-    usable, reasons = [], []
-    for conduit in world.conduits:
-        name = conduit.name.replace(" ", "_")
-        if name not in allowed:
-            reasons.append(f"{name}: the user config forbids it")
-            continue
-        reach = conduit.reach(session)
-        if reach.state == NO:
-            reasons.append(f"{name}: {reach.reason}")
-        else:
-            usable.append(name)
-    return Conduits(tuple(usable), "; ".join(reasons))
+    found, reasons = choice.usable(world.conduits, session, lambda name: reach.closed(bus, instance, name))
+    return Conduits(tuple(one.name.replace(" ", "_") for one in found), "; ".join(reasons))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from agent_ways.attend import bus as buses
 from agent_ways.attend import directory, instances, reach
 from agent_ways.attend.addresses import ALIVE
+from agent_ways.claude.reach import UNKNOWN
 from agent_ways.ways.layout import version_of
 from agent_ways.ways.running import Running, running
 
@@ -81,7 +82,7 @@ def live(world: World, config_dirs: tuple[str, ...]) -> list[Session]:
 
 def _unseen(world: World, session: str, servers: tuple[Running, ...]) -> Session:
     reason = "The session can not be seen from here."
-    told: reach.Conduits = {name: {"state": reach.UNKNOWN, "reason": reason, "evidence": None} for name in reach.NAMES}
+    told: reach.Conduits = {name: {"state": UNKNOWN, "reason": reason, "evidence": None} for name in reach.NAMES}
     return Session(session, session[:8], "", None, told, servers, _old(world, servers))
 
 

@@ -151,7 +151,7 @@ def _conduits(caller: Caller, instance: Instance | None) -> dict[str, Any] | Non
     if record is None:
         return None
     known = _as_known(caller, instance)
-    return dict(reach.conduits(caller.bus, known, instance, record))
+    return dict(reach.conduits(caller.bus, known, instance, record, own=True))
 
 
 def _as_known(caller: Caller, instance: Instance | None) -> Known:

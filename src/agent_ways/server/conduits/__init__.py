@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Final, Protocol
 
+    from agent_ways.claude.reach import Reach
     from agent_ways.claude.records import SessionRecord
     from agent_ways.claude.transcript import Row
 
@@ -29,20 +30,6 @@ if TYPE_CHECKING:
 
         def push(self, session: View, event: Event) -> str | None:
             """Give the event to the client; None where it was given, else the reason why not. Never blocks long."""
-
-
-YES, NO, UNKNOWN = "yes", "no", "unknown"
-
-
-class Reach(Value):
-    """Whether a session can be reached: `state` is yes, no or unknown, `reason` a sentence, `evidence` its ground."""
-
-    __slots__ = ("evidence", "reason", "state")
-
-    def __init__(self, state: str, reason: str, evidence: str | None = None) -> None:
-        self.state: Final = state
-        self.reason: Final = reason
-        self.evidence: Final = evidence
 
 
 class Event(Value):

@@ -6,7 +6,6 @@ intent and the transcript is the proof.
 
 from __future__ import annotations
 
-from agent_ways.server.conduits import NO, UNKNOWN, YES, Reach
 from agent_ways.server.protocol import SERVER_NAME, channel_event
 
 TYPE_CHECKING = False
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Final
 
+    from agent_ways.claude.reach import Reach
     from agent_ways.server.conduits import Event, View
 
 
@@ -27,21 +27,15 @@ class Channel:
 
     def reach(self, session: View) -> Reach:
         """See `Conduit.reach`."""
-        from agent_ways.claude import proof
-        from agent_ways.claude.launch import GATES, channel_intent
+        from agent_ways.claude import proof, reach
 
-        if session.record.is_sdk:
-            return Reach(NO, "A session of -p or an SDK loads no channel.", f"entrypoint {session.record.entrypoint}")
-        intent = channel_intent(session.argv, SERVER_NAME)
-        if intent.state != YES:
-            return Reach(intent.state, intent.reason, intent.evidence)
-        proven = proof.channel_proof(session.rows(), SERVER_NAME)
-        if proven is not None:
-            return Reach(YES, "An event of this server was given to the model.", f"transcript, byte {proven.line}")
-        gate = next((name for name in GATES if session.env.get(name)), None)
-        if gate is not None:
-            return Reach(NO, f"{gate} is set, which switches the client's channels off.", intent.evidence)
-        return Reach(UNKNOWN, intent.reason, intent.evidence)
+        return reach.channel(
+            session.record,
+            session.argv,
+            session.env,
+            SERVER_NAME,
+            lambda: proof.channel_proof(session.rows(), SERVER_NAME),
+        )
 
     def push(self, session: View, event: Event) -> str | None:
         """See `Conduit.push`. Whether the client drops it can not be seen here."""

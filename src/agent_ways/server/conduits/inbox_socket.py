@@ -9,14 +9,16 @@ the transcript is the proof. (Frame, wrapper, limits: seen on 2.1.285 and 2.1.33
 from __future__ import annotations
 
 import os
+import sys
 
 from agent_ways.base.jsontext import dumps
-from agent_ways.server.conduits import NO, UNKNOWN, YES, Reach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from typing import Final
 
+    from agent_ways.claude.reach import Reach
     from agent_ways.server.conduits import Event, View
 
 TOKEN = "CLAUDE_CODE_MESSAGING_TOKEN"  # noqa: S105 - the variable's name
@@ -38,22 +40,11 @@ class InboxSocket:
 
     def reach(self, session: View) -> Reach:
         """See `Conduit.reach`."""
-        from agent_ways.claude import proof, settings
+        from agent_ways.claude import proof, reach
 
-        record = session.record
-        if record.is_sdk:
-            return Reach(NO, "Nothing is pushed into a session of -p or an SDK.", f"entrypoint {record.entrypoint}")
-        if not record.socket:
-            return Reach(NO, "The session record names no inbox socket: the client's messaging is off.")
-        if not os.path.exists(record.socket):
-            return Reach(NO, "The inbox socket that the session record names is not there.", record.socket)
-        told = settings.inbound(settings.files(session.config_dir, record.cwd))
-        if told.keeps_out:
-            return Reach(NO, f"crossSessionInbound is {told.policy}: the client would not deliver it.", told.file)
-        proven = proof.peer_proof(session.rows(), self._pid)
-        if proven is not None:
-            return Reach(YES, "A message of this server was given to the model.", f"transcript, byte {proven.line}")
-        return Reach(UNKNOWN, "The client bound an inbox socket; no message through it is proven yet.", record.socket)
+        return reach.inbox_socket(
+            session.record, session.config_dir, lambda: proof.peer_proof(session.rows(), self._pid)
+        )
 
     def push(self, session: View, event: Event) -> str | None:
         """See `Conduit.push`."""
@@ -69,10 +60,23 @@ class InboxSocket:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
                 connection.settimeout(PATIENCE)
                 connection.connect(path)
+                if not _is_ours(connection):
+                    return "the inbox socket belongs to somebody else"
                 connection.sendall(data)
         except (OSError, ValueError) as error:
             return f"the inbox socket can not be written to: {error}"
         return None
+
+
+def _is_ours(connection: socket.socket) -> bool:
+    """Whether who listens runs as this user: a path that was left in a shared folder can be anybody's."""
+    import socket
+
+    option = getattr(socket, "SO_PEERCRED", None)  # Linux alone; elsewhere the folder's mode is what there is
+    if option is None:
+        return True
+    credentials = connection.getsockopt(socket.SOL_SOCKET, option, 12)  # pid, uid, gid
+    return int.from_bytes(credentials[4:8], sys.byteorder) == os.geteuid()
 
 
 def frames(session_id: str, token: str, event: Event) -> bytes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from agent_ways.base.errors import StateError
 from agent_ways.server import sight
-from agent_ways.server.conduits import NO, UNKNOWN, Reach
 from agent_ways.server.module import Module
 from agent_ways.server.protocol import SERVER_NAME
 from agent_ways.server.tools import Tool
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from agent_ways.claude.identity import Identity
+    from agent_ways.claude.reach import Reach
     from agent_ways.server.module import World
 
 NULLABLE_TEXT = {"type": ["string", "null"]}
@@ -138,21 +138,25 @@ class Ways(Module):
 
 
 def _from_outside(world: World, identity: Identity, pushing: Iterable[str]) -> dict[str, Any]:
-    """What attend knows from outside: the conduits that print, and which of the pushing ones were given up."""
+    """What attend knows from outside: the conduits that print, and which of the pushing ones our side does not use."""
     from agent_ways.attend import directory, instances, reach
     from agent_ways.attend.bus import open_bus
+    from agent_ways.claude.reach import NO, Reach
 
     bus = open_bus(world.env, world.table)
     instance = instances.find(bus, identity)
+    closed = {name.replace(" ", "_"): why for name in pushing if (why := reach.closed(bus, instance, name))}
+    told = {name: _told(Reach(NO, why)) for name, why in closed.items()}
     if instance is None:
         nobody = Reach(NO, "This session is not on the bus yet.")
-        return {"loop": _told(nobody), "drain": _told(nobody)}
+        return {"loop": _told(nobody), "drain": _told(nobody), **told}
     found = reach.conduits(bus, directory.known(bus, instance), instance, identity.record)
-    given_up = [name.replace(" ", "_") for name in pushing if reach.why_down(bus, instance, name)]
-    return {name: found[name] for name in ("loop", "drain", *given_up)}
+    return {"loop": found["loop"], "drain": found["drain"], **told}
 
 
 def _all_unknown(reason: str) -> dict[str, Any]:
+    from agent_ways.claude.reach import UNKNOWN, Reach
+
     unknown = _told(Reach(UNKNOWN, f"The session is not known: {reason}"))
     return dict.fromkeys(("channel", "inbox_socket", "loop", "drain"), unknown)
 

@@ -20,6 +20,7 @@ from agent_ways.base.records import FILE_MODE, make_dirs
 from agent_ways.claude import registration
 from agent_ways.claude.cache import FIVE_MINUTES
 from agent_ways.claude.identity import Identity
+from agent_ways.claude.reach import NO, YES
 from agent_ways.keepalive import judge, situation
 from agent_ways.keepalive.look import SessionEyes, read_clock
 from agent_ways.keepalive.report import Line as Counted
@@ -93,7 +94,7 @@ def status(world: World) -> Report:
     for session in sessions.live(world, config_dirs):
         if session.record is None:
             continue  # of another machine or namespace: its transcript is not to be seen from here
-        seen = _seen(bus, session, session.record, told)
+        seen = _seen(bus, session, session.record)
         head = {"name": session.name, "project": session.project or None, "status": session.status}
         found.append({**head, **status_now(seen, Store(paths.state_root(world.env), bus.owner), settings)})
     notes = [note.removeprefix("config: ") for note in told.notes]
@@ -171,9 +172,9 @@ def _config_dirs(world: World) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.target.config_dir for each in known if each.enabled))
 
 
-def _seen(bus: Bus, session: Session, record: SessionRecord, told: config.Config) -> SessionEyes:
+def _seen(bus: Bus, session: Session, record: SessionRecord) -> SessionEyes:
     """The eyes of whoever keeps that session warm, as far as they can be had from outside of it."""
-    conduits = _usable(session.conduits, told.conduits)
+    conduits = _usable(session.conduits)
     owners = perceiver.servers(bus, record.session)
     owner: Owner = owners[0] if owners else bus.owner
     return SessionEyes(
@@ -186,17 +187,15 @@ def _seen(bus: Bus, session: Session, record: SessionRecord, told: config.Config
     )
 
 
-def _usable(found: reach.Conduits, allowed: tuple[str, ...]) -> Conduits:
+def _usable(found: reach.Conduits) -> Conduits:
     """The conduits that keepalive may use: those that the server pushes through, else the sensor loop."""
     usable, reasons = [], []
     for name in (CHANNEL, INBOX_SOCKET):
-        if found[name]["state"] == reach.NO:
+        if found[name]["state"] == NO:
             reasons.append(f"{name}: {found[name]['reason']}")
-        elif name not in allowed:
-            reasons.append(f"{name}: the user config forbids it")
         else:
             usable.append(name)
-    if not usable and found[LOOP]["state"] == reach.YES:
+    if not usable and found[LOOP]["state"] == YES:
         usable.append(LOOP)
     return Conduits(tuple(usable), "; ".join(reasons))
 
