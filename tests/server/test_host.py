@@ -36,6 +36,11 @@ def tool(name: str) -> Tool:
     )
 
 
+class UnsayableError(Exception):
+    def __str__(self) -> str:
+        raise SystemExit(9)
+
+
 class Good(Module):
     name = "good"
     instructions = "good_say says good."
@@ -54,6 +59,12 @@ class Good(Module):
             return {"x": object()}
         if how == "list":
             return ["no", "object"]  # type: ignore[return-value]  # the defect itself
+        if how == "unsayable":
+            raise UnsayableError
+        if how == "wordless":
+            raise WaysError(5)  # type: ignore[arg-type]  # the defect itself
+        if how == "escapes":
+            raise ValueError("\x1b[2J\x07\u202egone\n" * 1000)
         if how == "interrupt":
             raise KeyboardInterrupt
         if how == "long":
@@ -136,11 +147,14 @@ def test_a_module_that_fails_at_start_is_named_and_keeps_no_events(entries: Call
 @pytest.mark.demand("SRV-4", "SRV-5")
 def test_a_call_that_fails_is_said_and_the_next_one_clears_it(entries: Callable[..., list[Entry]]) -> None:
     host = Host(entries(Good), world(), Pushes())
-    for how in ("exit", "defect", "foreign", "list", "interrupt"):
+    for how in ("exit", "defect", "foreign", "list", "interrupt", "unsayable", "wordless", "escapes"):
         result = json.loads(host.call("good_say", {"how": how}))
         assert result["isError"] is True
         assert host.report().live == ()
-        assert host.report().failed[0][1].startswith("good_say failed: ")
+        reason = host.report().failed[0][1]
+        assert reason.startswith("good_say failed: ")
+        assert reason.isprintable()
+        assert len(reason) < 400
     host.call("good_say", {})
     assert host.report().failed == ()
     assert host.report().live == ("good",)

@@ -17,6 +17,7 @@ import pytest
 from agent_ways.server import stdio
 from tests.server.serving import PROBE, SERVER, markers, markers_dir
 from tests.support.fake_client import FLAGGED, FakeClient, Plan
+from tests.support.processes import ProcessHandle
 from tests.support.until import until
 from tests.support.wire import Wire, WireError, initialize, request
 
@@ -67,6 +68,66 @@ def test_a_killed_client_whose_stdin_another_holds_is_the_end_too(tmp_path: Path
         assert time.monotonic() - began < 10
         os.close(held)
         assert markers(client) == []
+
+
+HOLDER = """
+import json, os, subprocess, sys, time
+home, entrypoint, stdin, stdout, *command = sys.argv[1:]
+folder = os.path.join(home, ".claude", "sessions")
+os.makedirs(folder)
+start = open("/proc/self/stat").read().rpartition(")")[2].split()[19]
+record = {"pid": os.getpid(), "sessionId": "s-1", "procStart": start, "entrypoint": entrypoint}
+with open(os.path.join(folder, f"{os.getpid()}.json"), "w") as file:
+    json.dump(record, file)
+env = {"HOME": home, "CLAUDE_CODE_ENTRYPOINT": entrypoint}
+server = subprocess.Popen(command, stdin=int(stdin), stdout=int(stdout), stderr=subprocess.DEVNULL, env=env)
+print(server.pid, flush=True)
+server.wait()
+"""
+"""A client that only has the server's streams from somebody who keeps both."""
+
+
+@pytest.mark.demand("SRV-8")
+@pytest.mark.parametrize("entrypoint", ["cli", "sdk-cli"])
+def test_a_client_that_is_gone_is_the_end_whoever_holds_both_streams(entrypoint: str, tmp_path: Path) -> None:
+    (theirs_in, ours_in), (ours_out, theirs_out) = os.pipe(), os.pipe()
+    given = [str(tmp_path), entrypoint, str(theirs_in), str(theirs_out), *SERVER]
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, *given], stdout=PIPE, pass_fds=(theirs_in, theirs_out)
+    ) as client:
+        assert client.stdout is not None
+        handle = ProcessHandle(int(client.stdout.readline()))
+        ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        os.write(ours_in, json.dumps(ready).encode() + b"\n")
+        for line in (initialize(), request(1, "ping")):  # the session is looked for behind the first answer
+            os.write(ours_in, json.dumps(line).encode() + b"\n")
+            while not os.read(ours_out, 1 << 16).endswith(b"\n"):
+                pass
+        client.kill()
+        began = time.monotonic()
+        assert handle.wait(10)
+        assert time.monotonic() - began < 10
+    for fd in (theirs_in, ours_in, ours_out, theirs_out):
+        os.close(fd)
+
+
+@pytest.mark.demand("SRV-8")
+def test_a_killed_client_does_not_leave_a_server_that_works_off_its_last_calls(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    slow = SERVER[-1].replace(
+        "main([])",
+        "import time\nfrom agent_ways.server.modules.ways import Ways\ndef call(*given):\n"
+        f"    open({str(begun)!r}, 'a').write('x')\n    time.sleep(0.2)\n    return {{}}\nWays.call = call\nmain([])",
+    )
+    with FakeClient(tmp_path, Plan(server=(*SERVER[:-1], slow))) as client:
+        client.wait_handshake()
+        handle = client.server
+        calls = [request(f"call-{number}", "tools/call", {"name": "ways_status"}) for number in range(200)]
+        client.send_raw("".join(json.dumps(one) + "\n" for one in calls).encode())
+        until(str(tmp_path), begun.exists)
+        client.kill()
+        assert handle.wait(10)
+        assert len(begun.read_text()) < 100
 
 
 @pytest.mark.demand("SRV-8")

@@ -14,7 +14,7 @@ import pytest
 
 from agent_ways.base.process import Owner, process_table, this_process
 from agent_ways.base.records import write_record
-from agent_ways.server.presence import Marker, sweep
+from agent_ways.server.presence import LEFT_OVER, Marker, sweep
 from tests.server.serving import SERVER, markers, markers_dir
 from tests.server.test_life import without_watches
 from tests.support.fake_client import FakeClient, Plan
@@ -154,6 +154,42 @@ def test_a_dead_server_s_marker_is_taken_by_the_next_and_a_stranger_s_pid_never_
     sweep(folder, here, table, now=time.time())
     assert all(os.path.exists(path) for path in (*kept, damaged))
     assert not any(os.path.exists(path) for path in dead)
+
+
+@pytest.mark.demand("SRV-11")
+def test_a_marker_that_can_not_be_renamed_does_not_go_on_naming_the_session_before(tmp_path: Path) -> None:
+    table = process_table()
+    marker = Marker(str(tmp_path / "servers"), this_process(table, {}), table, {})
+    marker.show("first")
+    marker.show("s" * 255)  # with the pid, more than a name may have
+    assert "write" in str(marker.trouble)
+    assert list((tmp_path / "servers").iterdir()) == []
+    marker.show("third")
+    assert [path.name for path in (tmp_path / "servers").iterdir()] == [f"third.{os.getpid()}"]
+    marker.remove()
+    assert list((tmp_path / "servers").iterdir()) == []
+
+
+@pytest.mark.demand("SRV-11")
+def test_what_a_killed_server_left_unfinished_is_swept_when_nobody_can_be_writing_it(tmp_path: Path) -> None:
+    table, now = process_table(), time.time()
+    names = {
+        ".s-1.7.7-abcd.tmp": now - LEFT_OVER - 1,
+        "power-cut.8": now - LEFT_OVER - 1,
+        ".s-2.9.9-abcd.tmp": now,
+        "young.10": now,
+        ".tomorrow.11.tmp": now + LEFT_OVER,
+    }
+    for name, at in names.items():
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (at, at))
+    os.symlink("nowhere", tmp_path / ".link.tmp")
+    (tmp_path / ".folder.tmp").mkdir()
+    (tmp_path / "not-ours").write_text("old, and not empty")
+    os.utime(tmp_path / "not-ours", (0, 0))
+    sweep(str(tmp_path), this_process(table, {}), table, now)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {".s-2.9.9-abcd.tmp", "young.10", ".tomorrow.11.tmp", ".link.tmp", ".folder.tmp", "not-ours"}
 
 
 @pytest.mark.demand("SRV-11")

@@ -90,9 +90,10 @@ class Host:
             wrong = problems(entry.input_schema, arguments)
             if wrong:
                 return failure_text(*wrong)
-            text = result_text(module.call(tool, arguments))
-        except WaysError as error:
-            return failure_text(*(part for part in (error.message, error.hint) if part))
+            try:
+                text = result_text(module.call(tool, arguments))
+            except WaysError as error:
+                return failure_text(*(part for part in (error.message, error.hint) if part))
         except BaseException as error:  # noqa: BLE001 - a module's fault must stay in its module
             self._faults[name] = _told(name, f"{tool} failed", error)
             return failure_text(
@@ -201,6 +202,11 @@ def _told(name: str, what: str, error: BaseException) -> str:
 
 
 def _worded(error: BaseException) -> str:
-    """One line that names the error, for a person and a model."""
-    said = " ".join(str(error).split())[:300]
+    """One line that names the error, for a person and a model; an error may fail to say what it is."""
+    try:
+        said = str(error)
+    except BaseException:  # noqa: BLE001 - a module's fault must stay in its module
+        said = ""
+    said = "".join(character if character.isprintable() else " " for character in said[:3000])
+    said = " ".join(said.split())[:300]
     return f"{type(error).__name__}: {said}" if said else type(error).__name__

@@ -84,6 +84,7 @@ class Marker:
         before = signals.pthread_sigmask(signals.SIG_BLOCK, ENDING)
         try:
             if self.path is None or not _renamed(self.path, path):
+                self.remove()  # it must not go on naming a session that is over
                 make_dirs(self._folder)
                 write_record(path, {"v": FORMAT, "owner": self._owner.to_json(), **self._content}, lasting=False)
             self.path = path

@@ -69,6 +69,8 @@ class OwnSession:
                 self.resolve()  # it may have come just before we were told of such
             return
         if not is_own(self._env, record):
+            if self.end_fd is None:
+                self.end_fd = process_end(self._table, claude)  # its end is ours all the same (SRV-8)
             return
         if self.claude is None:
             self._follow(claude, records.path(identity.config_dir, record.pid))
@@ -94,7 +96,8 @@ class OwnSession:
 
     def _follow(self, claude: Process, record_path: str) -> None:
         self.claude = claude
-        self.end_fd = process_end(self._table, claude)
+        if self.end_fd is None:
+            self.end_fd = process_end(self._table, claude)
         if self._files is not None:
             self._files.close()
         self._files = file_watch()

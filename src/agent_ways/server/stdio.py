@@ -36,6 +36,8 @@ BACKLOG = 8 << 20
 """Bytes of unread answers above which nothing more is read."""
 LONGEST_SLEEP = 86_400.0
 """Seconds that poll is asked to wait at most: its argument is a C int of milliseconds."""
+PROMPT = 0.05
+"""Seconds that an answer waits at most for those of the calls which were read together with its own."""
 LAST_FLUSH = 0.05
 """Seconds that a client which no longer reads is given for the last answers."""
 
@@ -120,8 +122,12 @@ class Server:
             data = os.read(self._stdin, READ_SIZE)
         except OSError:
             data = b""  # the client is gone: as good as the end of input
+        flush_at = time.monotonic() + PROMPT
         for event in self._protocol.receive(data):
             self._handle(event)
+            if time.monotonic() > flush_at:  # the next ones may take as long, and nobody may be there for them
+                self._writer.flush()
+                flush_at = time.monotonic() + PROMPT
         if data:
             return True
         end = time.monotonic() + LAST_FLUSH
