@@ -174,6 +174,18 @@ def test_an_interrupt_meant_for_the_terminal_does_not_end_a_live_session_s_serve
 
 
 @pytest.mark.demand("SRV-8")
+def test_an_interrupt_does_not_end_the_server_of_a_session_whose_record_is_not_there_yet(tmp_path: Path) -> None:
+    with Wire(SERVER, env={"HOME": str(tmp_path), "CLAUDE_CODE_ENTRYPOINT": "cli"}) as wire:
+        wire.ask("ping")  # it has its handlers now, and has not looked for its session
+        wire.signal(signal.SIGINT)
+        wire.handshake()
+        wire.signal(signal.SIGINT)
+        assert wire.ask("ping")["result"] == {}
+        wire.signal(signal.SIGTERM)
+        assert wire.wait_exit() == 0
+
+
+@pytest.mark.demand("SRV-8")
 def test_an_interrupt_ends_a_server_that_was_started_by_hand(tmp_path: Path) -> None:
     with Wire(SERVER, env={"HOME": str(tmp_path)}) as wire:
         wire.handshake()

@@ -51,7 +51,7 @@ class OwnSession:
         self._record_path = ""
         self._first_looks = list(FIRST_LOOKS)
         self._late_looks = list(LATE_LOOKS)
-        self._awaited = _may_be_a_session(env)
+        self.awaited: Final = _may_be_a_session(env)
         self._arrivals = ""
         self.end_fd: int | None = None
         self.claude: Process | None = None
@@ -65,7 +65,7 @@ class OwnSession:
             return  # no home directory: nothing resolves, and ways_status says why
         record, claude = identity.record, identity.claude_process
         if record is None or claude is None:
-            if self._awaited and not self._first_looks and self._await_record(identity.config_dir):
+            if self.awaited and not self._first_looks and self._await_record(identity.config_dir):
                 self.resolve()  # it may have come just before we were told of such
             return
         if not is_own(self._env, record):

@@ -4,8 +4,9 @@ Owns the loop, the signals and the way out. Must not know what a message or an e
 
 At rest it sleeps in poll without a timeout. It leaves at the end of input, when the client closes its stdout,
 when the session's Claude process ends while somebody else holds our stdin open, and on SIGTERM and SIGHUP. SIGINT
-ends it too, but not under a live session: there it may be a ^C that the person meant for an editor or a shell line
-in the same process group, and the client, when it means us, follows with SIGTERM 100 ms later (2.1.285, 2.1.332).
+ends it too, but not under a live session, found or still looked for: there it may be a ^C that the person meant for an
+editor or a shell line in the same process group, and the client, when it means us, follows with SIGTERM 100 ms later
+(2.1.285, 2.1.332).
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ class Server:
         self._leave(0)
 
     def _on_signal(self, number: int, _frame: object) -> None:
-        if number != signals.SIGINT or self._session.session is None:
+        if number != signals.SIGINT or not (self._session.session or self._session.awaited):
             self._leave(0)
 
     def _leave(self, code: int) -> NoReturn:
