@@ -166,11 +166,7 @@ BUS: dict[int, FieldReport] = {
         ("automagik-dev/genie#547", *_of(CLIENT, 53896), "NorthlandPositronics/Cogtrix#973"),
     ),
     57: FieldReport("An empty or damaged file blocks the whole mailbox", ("hive#6801",)),
-    59: FieldReport(
-        "A stale lock stops all writes, and the health check says fine",
-        _of(MAIL, 24, 91),
-        missing="`attend doctor` writes and locks for real, but names no process that holds another lock",
-    ),
+    59: FieldReport("A stale lock stops all writes, and the health check says fine", _of(MAIL, 24, 91)),
     60: FieldReport(
         "An id is used again after a deletion, and an old receipt counts for new mail",
         ("mcp_agent_mail_rust#176", "mcp_agent_mail_rust#298"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from agent_ways.attend import ids, instances, layout, retention, signals, targets
+from agent_ways.attend import disk, ids, instances, layout, retention, signals, targets
 from agent_ways.attend.retention import DAY, Policy, Tidied
 from agent_ways.attend.signals import HUMAN, Sender, Signal
 from agent_ways.base import paths
@@ -43,6 +43,7 @@ def doctor(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
 def _findings(bus: Bus) -> Iterator[Finding]:
     yield from _tried("write and read back", lambda: _signal(bus))
     yield from _tried("lock", lambda: _lock(bus))
+    yield from _held(bus)
     yield _watch()
     yield from _modes(bus)
     yield from _damage(bus)
@@ -80,6 +81,19 @@ def _lock(bus: Bus) -> str:
         if bus.lock("doctor", 0.0).try_acquire():
             raise OSError(37, f"locks do not hold in {bus.root}: its file system does not support flock")
     return "a lock was taken, held against a second taker, and freed"
+
+
+def _held(bus: Bus) -> Iterator[Finding]:
+    """The locks that a process holds for longer than any act takes, as a stopped one does while others wait."""
+    for name in disk.names(os.path.dirname(layout.lock(bus.root, ""))):
+        lock, _, end = name.rpartition(".")
+        if end != "lock" or lock.startswith("role."):  # a sensor loop holds its role for as long as it runs
+            continue
+        try:
+            with bus.lock(lock):
+                pass
+        except WaysError as error:
+            yield _finding(FAILED, "held lock", error.message, error.hint or None)
 
 
 def _watch() -> Finding:
