@@ -7,11 +7,9 @@ yet says what is missing; it may have tests already.
 
 from __future__ import annotations
 
-import ast
-import os
 from typing import NamedTuple
 
-ROOT = os.path.dirname(os.path.abspath(__file__))
+from tests.marks import marked
 
 
 class Demand(NamedTuple):
@@ -34,10 +32,7 @@ DEMANDS: dict[str, Demand] = {
     "SRV-10": Demand("A module is one file and one registry line; no event in the first second after tools/list"),
     "SRV-11": Demand("The presence marker says that a server is here, and nothing else leaves one"),
     "SRV-12": Demand("ways_status never says more than is known"),
-    "ID-1": Demand(
-        "The session is the nearest ancestor whose record matches the live process",
-        "attend lists the sessions of its own and the default config dir, not yet of further targets",
-    ),
+    "ID-1": Demand("The session is the nearest ancestor whose record matches the live process; every target is listed"),
     "ID-2": Demand("The id in the environment is a hint; nothing is written under an id that did not resolve"),
     "ID-3": Demand("The launch flag is read as the client reads it"),
     "ID-4": Demand("Processes are seen through /proc, or ps without it, with every awkward name"),
@@ -49,10 +44,7 @@ DEMANDS: dict[str, Demand] = {
     "CON-1": Demand("Claim before show, proof from the transcript, for every conduit"),
     "CON-2": Demand("Channel first where the flag is, else the session's own inbox socket"),
     "CON-3": Demand("Only addressed mail wakes a session"),
-    "CON-4": Demand(
-        "Peer text never gains the operator's standing; two sessions can not loop",
-        "the sensor loop knows neither the loop guard nor the doorbell rule; the server does",
-    ),
+    "CON-4": Demand("Peer text never gains the operator's standing; two sessions can not loop"),
     "CON-5": Demand("Bursts coalesce; pushed text is inert"),
     "CON-6": Demand("Two servers of one session: one holds the role"),
     "ATT-1": Demand("One signal is one file, written whole, private, never reused"),
@@ -98,45 +90,5 @@ DEMANDS: dict[str, Demand] = {
 
 
 def marks() -> dict[str, list[str]]:
-    """The tests that name each demand, as `path::test`, read from their source so that no test has to run."""
-    found: dict[str, list[str]] = {}
-    for folder, _, files in os.walk(ROOT):
-        for name in sorted(files):
-            if name.startswith("test_") and name.endswith(".py"):
-                path = os.path.join(folder, name)
-                with open(path, encoding="utf-8") as file:
-                    tree = ast.parse(file.read(), path)
-                for demand, test in _marks_in(tree.body, os.path.relpath(path, ROOT)):
-                    found.setdefault(demand, []).append(test)
-    return {demand: sorted(tests) for demand, tests in found.items()}
-
-
-def _marks_in(body: list[ast.stmt], where: str, outer: tuple[str, ...] = ()) -> list[tuple[str, str]]:
-    """The pairs in one module or class; a mark on a class or module (`pytestmark`) counts for each test in it."""
-    outer = (*outer, *(demand for statement in body for demand in _pytestmark(statement)))
-    found = []
-    for node in body:
-        if isinstance(node, ast.ClassDef):
-            found += _marks_in(node.body, f"{where}::{node.name}", (*outer, *_named(node.decorator_list)))
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
-            found += [(demand, f"{where}::{node.name}") for demand in {*outer, *_named(node.decorator_list)}]
-    return found
-
-
-def _pytestmark(statement: ast.stmt) -> list[str]:
-    if isinstance(statement, ast.Assign) and any(
-        isinstance(target, ast.Name) and target.id == "pytestmark" for target in statement.targets
-    ):
-        return _named([statement.value])
-    return []
-
-
-def _named(expressions: list[ast.expr]) -> list[str]:
-    calls = [node for expression in expressions for node in ast.walk(expression) if isinstance(node, ast.Call)]
-    return [
-        argument.value
-        for call in calls
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "demand"
-        for argument in call.args
-        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
-    ]
+    """The tests that name each demand, as `path::test`."""
+    return {str(demand): tests for demand, tests in marked("demand").items()}

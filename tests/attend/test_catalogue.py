@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
-from agent_ways.attend import catalogue, commands, completion, reference, words
+from agent_ways.attend import catalogue, commands, completion, reference, render, words
 from agent_ways.attend.entry import OPTION, Verb
-from agent_ways.attend.verbs import problems
+from agent_ways.attend.verbs import BODIES, problems
 from agent_ways.base.errors import UsageError
 
 BY_NAME = {verb.name: verb for verb in commands.VERBS}
@@ -24,6 +24,13 @@ def test_the_seven_tools_are_those_of_the_design_and_every_verb_is_a_command() -
     assert [verb.name for verb in catalogue.tools()] == ["send", "reply", "inbox", "join", "leave", "peers", "status"]
     commands = "run show thread search watch channels alias whoami keepwarm cleanup doctor"
     assert set(commands.split()) <= set(BY_NAME)
+
+
+@pytest.mark.demand("ATT-3")
+def test_every_verb_that_answers_a_document_has_a_body_and_a_form_for_people() -> None:
+    printed_by_itself = {"watch", "completion"}
+    answering = {verb.name for verb in commands.VERBS if verb.result is not None} - printed_by_itself
+    assert answering == set(BODIES) == set(render.RENDERERS)
 
 
 @pytest.mark.demand("ATT-3")

@@ -6,7 +6,9 @@ import ast
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,3 +75,34 @@ def test_the_site_builds_without_a_warning_and_fetches_nothing_from_elsewhere(tm
     assert len(pages) > 25
     fetched = re.compile(r"""<(?:script|img|iframe|link)[^>]*(?:src|href)=["']?(?:https?:)?//""")
     assert [page.name for page in pages if fetched.search(page.read_text(encoding="utf-8"))] == []
+
+
+def test_the_module_in_the_guide_is_right_as_it_stands() -> None:
+    page = (ROOT / "docs/how-to/add-a-module.md").read_text(encoding="utf-8")
+    code = textwrap.dedent(page.partition("```python\n")[2].partition("   ```")[0])
+    name = "src/agent_ways/server/modules/tides.py"
+    for words in (["check"], ["format", "--check"]):
+        linted = subprocess.run(
+            [sys.executable, "-m", "ruff", *words, "--stdin-filename", name, "-"],
+            cwd=ROOT,
+            input=code,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert linted.returncode == 0, linted.stdout
+    module: dict[str, Any] = {}
+    exec(compile(code, name, "exec"), module)  # noqa: S102 - the guide's own code
+    tool = module["NEXT"]
+    assert tool.name.startswith(f"{module['Tides'].name}_")
+    assert set(module["Tides"](None).call(tool.name, {})) == set(tool.output_schema["required"])
+
+
+def test_every_variable_that_the_code_reads_is_in_the_reference() -> None:
+    read = re.compile(r"[\"'](AGENT_WAYS_[A-Z_]+|XDG_[A-Z]+_HOME|CLAUDE[A-Z_]*|NO_COLOR|SSL_CERT_FILE)[\"']")
+    named = (ROOT / "docs/reference/environment.md").read_text(encoding="utf-8")
+    sources = [path for folder in ("src", "build") for path in (ROOT / folder).rglob("*.py")]
+    found = {name for path in sources for name in read.findall(path.read_text(encoding="utf-8"))}
+    assert len(found) > 15
+    assert {name for name in found if f"`{name}`" not in named} == set()

@@ -12,6 +12,7 @@ import pytest
 from agent_ways import __version__
 from agent_ways.claude.launch import GATES
 from agent_ways.server.installed import version
+from agent_ways.server.registry import REGISTRY
 from tests.server.serving import PROBE, SERVER
 from tests.support.fake_client import FLAGGED, FakeClient, Plan
 from tests.support.plan import FLAG
@@ -20,6 +21,7 @@ from tests.support.wire import Wire
 if TYPE_CHECKING:
     from pathlib import Path
 
+LIVE = [entry.name for entry in REGISTRY]
 SHAPE: dict[str, Any] = {
     "server": str,
     "version": str,
@@ -74,7 +76,7 @@ def test_it_names_the_session_its_source_and_its_client(tmp_path: Path, client_v
             "disagreement": None,
         }
         assert status["version"] == __version__
-        assert status["modules"] == {"live": ["ways", "attend", "keepalive"], "failed": []}
+        assert status["modules"] == {"live": LIVE, "failed": []}
 
 
 @pytest.mark.demand("SRV-12", "ID-3")
@@ -223,7 +225,7 @@ def test_a_failed_module_is_named_with_its_reason(tmp_path: Path, how: str) -> N
         client.wait_handshake()
         client.ask("ping")
         modules = status_of(client)["modules"]
-        assert modules["live"] == ["ways", "attend", "keepalive"]
+        assert modules["live"] == LIVE
         assert [failed["name"] for failed in modules["failed"]] == ["probe"]
         assert modules["failed"][0]["reason"]
 

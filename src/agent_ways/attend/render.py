@@ -61,7 +61,7 @@ def line(text: str) -> str:
 
 def text_of(verb: str, document: Document, style: Style) -> str:
     """What the command prints for a verb's answer."""
-    return _RENDERERS[verb](document, style)
+    return RENDERERS[verb](document, style)
 
 
 def signal(one: Document, style: Style, *, whole: bool = False) -> str:
@@ -278,7 +278,7 @@ def _escape(code: int) -> str:
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
 
 
-_RENDERERS: dict[str, Callable[[Document, Style], str]] = {
+RENDERERS: dict[str, Callable[[Document, Style], str]] = {
     "send": _sent,
     "reply": _sent,
     "inbox": _page,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agent_ways.attend.verbs.caller import Caller
 
 FORMAT = 1
-_BODIES = {
+BODIES = {
     "send": "talk",
     "reply": "talk",
     "inbox": "reading",
@@ -50,14 +50,14 @@ def run_verb(name: str, arguments: dict[str, Any], caller: Caller) -> dict[str, 
     Raises `UsageError` for arguments that can not be (a sentence for each problem), and what the verb raises.
     """
     verb = catalogue.find(name)
-    if verb is None or name not in _BODIES:
-        near = near_matches(name, _BODIES)
+    if verb is None or name not in BODIES:
+        near = near_matches(name, BODIES)
         hint = f"Did you mean {', '.join(near)}?" if near else "See what there is: attend --help"
         raise UsageError(f"attend has no verb {name!a}", hint)
     trouble = problems(verb, arguments, tool=caller.frontend == SERVER)
     if trouble:
         raise UsageError(" ".join(trouble), f"See: attend {name} --help")
-    path = f"agent_ways.attend.verbs.{_BODIES[name]}"
+    path = f"agent_ways.attend.verbs.{BODIES[name]}"
     __import__(path)
     body = getattr(sys.modules[path], name)
     return {"v": FORMAT, **body(caller, arguments)}
