@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from agent_ways.server.module import Module, World
     from agent_ways.server.registry import Entry
+    from agent_ways.server.tools import Tool
 
     Given = TypeVarTuple("Given")
     Send = Callable[[str, dict[str, str]], bool]
@@ -39,6 +40,7 @@ class Host:
         self.world: Final = world
         self._send: Final = send
         self._modules: dict[str, Module] = {}
+        self._tools: dict[str, Tool] = {}
         self._failed: dict[str, str] = {}
         self._faults: dict[str, str] = {}
         self._watched: dict[int, tuple[str, Callable[[], None]]] = {}
@@ -52,6 +54,7 @@ class Host:
         if type(module.instructions) is not str:
             raise TypeError("its instructions are no text")
         self._modules[entry.name] = module
+        self._tools.update({tool.name: tool for tool in module.tools})
 
     def instructions(self, opening: str) -> str:
         """The opening and the words of each live module, in the registry's order, within what clients show whole."""
@@ -86,8 +89,7 @@ class Host:
         if module is None:
             return failure_text(f"The module {name} is not running: {self._failed.get(name, 'it was not loaded')}.")
         try:
-            entry = next(entry for entry in module.tools if entry.name == tool)
-            wrong = problems(entry.input_schema, arguments)
+            wrong = problems(self._tools[tool].input_schema, arguments)
             if wrong:
                 return failure_text(*wrong)
             try:
@@ -127,7 +129,7 @@ class Host:
 
     def next_time(self) -> float | None:
         """When the earliest timer is due, in monotonic seconds; None where nothing is outstanding."""
-        return min((when for when, _, _ in self._timers), default=None)
+        return min(self._timers, key=_when)[0] if self._timers else None
 
     def tick(self, now: float) -> None:
         """Run the timers that are due."""
@@ -135,7 +137,7 @@ class Host:
             return
         due = [timer for timer in self._timers if timer[0] <= now]
         self._timers = [timer for timer in self._timers if timer[0] > now]
-        for _, name, act in sorted(due, key=lambda timer: timer[0]):
+        for _, name, act in sorted(due, key=_when):
             self._event(name, act)
 
     def _event(self, name: str, act: Callable[[], None]) -> None:
@@ -187,6 +189,10 @@ class _Lent:
 
     def push(self, content: str, meta: dict[str, str]) -> bool:
         return self._host._send(content, meta)  # noqa: SLF001 - the two are one piece
+
+
+def _when(timer: tuple[float, str, Callable[[], None]]) -> float:
+    return timer[0]
 
 
 def _refuse(why: str) -> NoReturn:

@@ -108,7 +108,7 @@ class Writer:
         self._lines: list[_Line] = []
         self._by_id: dict[Id | None, list[_Line]] | None = None
         self._next = 0
-        self._begun = memoryview(b"")
+        self._begun: bytes | memoryview = b""
         self.pending = 0
         """Bytes that the client has not taken yet."""
 
@@ -154,7 +154,8 @@ class Writer:
     def _begin(self) -> None:
         """Join the next lines to about one chunk: a line that has begun can no longer be dropped."""
         if len(self._lines) == 1:
-            self._begun = memoryview(self._lines[0].data)
+            data = self._lines[0].data
+            self._begun = data if len(data) <= CHUNK else memoryview(data)
             self._forget()
             return
         begun, size = [], 0

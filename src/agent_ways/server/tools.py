@@ -120,15 +120,18 @@ def problems(schema: dict[str, Any], arguments: dict[str, Any]) -> list[str]:
     """What is wrong with the arguments of a call, a sentence each; empty where nothing is."""
     known: dict[str, Any] = schema.get("properties", {})
     found = [f"{name} is missing: it is required." for name in schema.get("required", ()) if name not in arguments]
-    there = ", ".join(known) or "none"
     for name, value in arguments.items():
         if name in known:
             found += _value_problems(name, known[name], value)
         else:
-            found.append(f"{_shown(name)} is not an argument of this tool; it takes: {there}.")
-    found = list(dict.fromkeys(found))
-    more = len(found) - MOST_PROBLEMS
-    return [*found[:MOST_PROBLEMS], f"And {more} problems more."] if more > 0 else found
+            found.append(f"{_shown(name)} is not an argument of this tool; it takes: {', '.join(known) or 'none'}.")
+    return _bounded(found) if found else found
+
+
+def _bounded(found: list[str]) -> list[str]:
+    each = list(dict.fromkeys(found))
+    more = len(each) - MOST_PROBLEMS
+    return [*each[:MOST_PROBLEMS], f"And {more} problems more."] if more > 0 else each
 
 
 _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
