@@ -4,7 +4,8 @@ Owns reading addresses and resolving them over a `Directory` of known sessions, 
 values out. Must not know files or processes.
 
 A bare word is looked for as: a session's whole id, an alias, a display name (`Fern-alpha`), a nickname (`Fern`, if one
-session has it), the beginning of a session's id (four characters at least). `@host` behind it picks one machine.
+session has it), what the client calls a live session (`/rename`), the beginning of a session's id (four characters at
+least). `@host` behind it picks one machine.
 """
 
 from __future__ import annotations
@@ -57,10 +58,23 @@ class Known(Value):
 
     `key` is its instance's, None for a live session that never registered. `session` is its id now, `sessions` all
     that it had, oldest first. `live` is alive, dead or unknown (another machine's or pid namespace's). `listens` says
-    that it enrolled, so that room talk waits for it. `config_dir` is where one that never registered was found.
+    that it enrolled, so that room talk waits for it. `config_dir` is where one that never registered was found;
+    `called` is what the client calls one that lives.
     """
 
-    __slots__ = ("config_dir", "host", "key", "listens", "live", "name", "nickname", "project", "session", "sessions")
+    __slots__ = (
+        "called",
+        "config_dir",
+        "host",
+        "key",
+        "listens",
+        "live",
+        "name",
+        "nickname",
+        "project",
+        "session",
+        "sessions",
+    )
 
     def __init__(
         self,
@@ -75,6 +89,7 @@ class Known(Value):
         live: str = UNKNOWN,
         listens: bool = False,
         config_dir: str = "",
+        called: str = "",
     ) -> None:
         self.key: Final = key
         self.session: Final = session
@@ -86,6 +101,7 @@ class Known(Value):
         self.live: Final = live
         self.listens: Final = listens
         self.config_dir: Final = config_dir
+        self.called: Final = called
 
 
 class Directory(Value):
@@ -312,6 +328,7 @@ def _word(address: Address, directory: Directory) -> Known:
     for found in (
         [one for one in there if one.name.lower() == folded],
         [one for one in there if one.nickname.lower() == folded],
+        [one for one in there if one.called.lower() == folded],
         [one for one in there if len(text) >= _SHORTEST_PREFIX and any(s.startswith(text) for s in one.sessions)],
     ):
         best = [one for one in found if one.live != DEAD] or found
@@ -319,7 +336,7 @@ def _word(address: Address, directory: Directory) -> Known:
             return best[0]
         if best:
             raise UsageError(f"{text} fits {len(best)} sessions: {_listed(best)}", "Write one of them whole.")
-    words = [one.name for one in there] + list(directory.aliases)
+    words = [one.name for one in there] + list(directory.aliases) + [one.called for one in there if one.called]
     near = near_matches(text, words)
     if near:
         raise UsageError(f"there is no session {text}", f"Did you mean {', '.join(near)}?")

@@ -24,8 +24,8 @@ def directory(bus: Bus, notes: list[Note] | None = None) -> Directory:
     return Directory(known_sessions(bus, notes), aliases.holders(bus), rooms.all_members(bus))
 
 
-def known(bus: Bus, one: Instance) -> Known:
-    """An instance as an address may mean it."""
+def known(bus: Bus, one: Instance, called: str = "") -> Known:
+    """An instance as an address may mean it; `called` is what its client calls it."""
     state, now = instances.now_of(bus, one)
     return Known(
         key=one.key,
@@ -37,6 +37,7 @@ def known(bus: Bus, one: Instance) -> Known:
         host=one.host,
         live=state,
         listens=bool(one.enrolled),
+        called=called if state == ALIVE else "",
     )
 
 
@@ -47,26 +48,31 @@ def known_sessions(bus: Bus, notes: list[Note] | None = None) -> tuple[Known, ..
     a disabled target.
     """
     everyone = instances.read_all(bus, notes)
-    found = [known(bus, one) for one in everyone]
+    clients = [
+        (instances.client_of(bus, one.pid, one.start or ""), config_dir, one)
+        for config_dir in _config_dirs(bus, everyone)
+        for one in records.read_all(config_dir, bus.table)
+    ]
+    called = {client: one.name or "" for client, _, one in clients}
+    found = [known(bus, one, called.get(one.client, "") if one.client else "") for one in everyone]
     covered = {one.client for one in everyone}
     had = {one.session for one in found if one.live == ALIVE}
-    for config_dir in _config_dirs(bus, everyone):
-        for record in records.read_all(config_dir, bus.table):
-            client = instances.client_of(bus, record.pid, record.start or "")
-            if client in covered or record.session in had or record.is_sdk:
-                continue
-            had.add(record.session)
-            found.append(
-                Known(
-                    key=None,
-                    session=record.session,
-                    name=record.name or "",
-                    project=instances.project_of(record.cwd or ""),
-                    host=bus.owner.host,
-                    live=ALIVE,
-                    config_dir=config_dir,
-                )
+    for client, config_dir, record in clients:
+        if client in covered or record.session in had or record.is_sdk:
+            continue
+        had.add(record.session)
+        found.append(
+            Known(
+                key=None,
+                session=record.session,
+                name=record.name or "",
+                project=instances.project_of(record.cwd or ""),
+                host=bus.owner.host,
+                live=ALIVE,
+                config_dir=config_dir,
+                called=record.name or "",
             )
+        )
     return tuple(found)
 
 
