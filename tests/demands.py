@@ -76,14 +76,11 @@ DEMANDS: dict[str, Demand] = {
     "LIFE-3": Demand("Targets converge, dry runs are exact"),
     "LIFE-4": Demand("settings.json is merged three-way and owns exactly its entries"),
     "LIFE-5": Demand("Registration only through the client's own command, proven by reading back"),
-    "LIFE-6": Demand(
-        "Updates are verified, atomic and reversible",
-        "the flip of make install is not in the record that rollback goes by",
-    ),
+    "LIFE-6": Demand("Updates are verified, atomic and reversible"),
     "LIFE-7": Demand("ways status and ways doctor"),
     "LIFE-8": Demand(
         "Releases are built, signed and verified as an outsider would",
-        "never run on macOS, arm64 or with GitHub's identity; the frozen folder lacks the projected files",
+        "never run on macOS, arm64 or with GitHub's identity",
     ),
     "LIFE-9": Demand("Removal: registration, then entries, then links"),
 }
