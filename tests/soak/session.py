@@ -245,12 +245,13 @@ class Session:
     def _given(self, kind: str, texts: list[str]) -> None:
         if kind not in ("channel", "peer", "hook", "loop", "tool"):
             return
-        whole: set[str] = set()
+        given: list[str] = []
         for text in texts:
             shown, named = headers.read_back(text)
-            whole |= shown
+            # A Stop hook that blocks puts one text into a request twice (both clients); two events are two.
+            given += [one for one in shown if kind != "hook" or one not in given]
             self.to_read |= bool(named)
-        for signal_id in whole:
+        for signal_id in given:
             self.shows.setdefault(signal_id, []).append(Show(self.life, kind))
 
     def _printed(self) -> Iterator[str]:

@@ -21,6 +21,7 @@ class FakeTable:
     def __init__(self) -> None:
         self.processes: Final[dict[int, Process]] = {}
         self.arguments: Final[dict[int, tuple[str, ...]]] = {}
+        self.standing: Final[set[int]] = set()
 
     def add(self, pid: int, parent: int = 1, start: str = "", argv: tuple[str, ...] | None = None) -> Process:
         """A live process; its start is made up from its pid where none is given."""
@@ -49,6 +50,10 @@ class FakeTable:
     def argv(self, pid: int) -> tuple[str, ...] | None:
         """See `ProcessTable`."""
         return self.arguments.get(pid)
+
+    def stopped(self, pid: int) -> bool:
+        """See `ProcessTable`."""
+        return pid in self.standing
 
 
 class ProcTree:

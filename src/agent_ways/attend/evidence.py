@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from agent_ways.attend.bus import Bus
+    from agent_ways.attend.delivery import Claim
     from agent_ways.attend.instances import Instance
     from agent_ways.attend.ledger import Ledger
     from agent_ways.attend.trays import Slip
@@ -36,6 +37,13 @@ _PARTS = "parts"
 """Where a ledger keeps which parts of a long body were read."""
 _MOST_IN_PARTS = 32
 _ALIGN = 1 << 16
+_WAITED = frozenset(
+    (
+        *(delivery.NOTHING, delivery.UNREADABLE, delivery.SILENT, delivery.SILENT_AGAIN),
+        *(delivery.UNPRINTED, delivery.UNPRINTED_AGAIN, delivery.STUCK, delivery.STUCK_AGAIN),
+    )
+)
+"""Events that say only that time has passed."""
 _UNCLAIMED = 1 << 20
 """Bytes of a transcript that are looked at where nothing is claimed and no look was made before."""
 
@@ -298,6 +306,10 @@ def _apply(
                 idle_for=idle_for,
             ),
         )
+        if event in _WAITED and _stands_still(bus, claim):
+            # Stopped (ctrl-Z), it can neither take nor show anything: its time counts from when it goes on.
+            opened.claims[signal_id] = claim.but(since=bus.monotonic())
+            continue
         action, state = delivery.step(claim.state, event)
         if action == delivery.MARK and state == delivery.SEEN:
             proofs[signal_id] = found.proofs[signal_id]
@@ -317,6 +329,12 @@ def _apply(
             )
         opened.claims[signal_id] = claim.but(state=state)
     return proofs, announced, requeued, retry, notes
+
+
+def _stands_still(bus: Bus, claim: Claim) -> bool:
+    """Whether the claim's process is stopped; asked in time that no silence is concluded right after it goes on."""
+    waited = bus.monotonic() - claim.since >= delivery.TRACELESS / 2
+    return waited and claim.client is not None and bus.table.stopped(claim.client.pid)
 
 
 def _ended(opened: Ledger, instance: Instance, signal_id: str, conduit: str, action: str) -> Iterable[str]:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
         def argv(self, pid: int) -> tuple[str, ...] | None:
             """Its arguments as typed, or None where they can not be read."""
 
+        def stopped(self, pid: int) -> bool:
+            """Whether it stands still until it is told to go on: ctrl-Z, SIGSTOP, a debugger."""
+
 
 class SplitWords(tuple[str, ...]):
     """A command line that was shown joined by spaces: an argument that held a space came apart."""
@@ -71,6 +74,11 @@ class ProcTable:
         except ValueError:
             return None
 
+    def stopped(self, pid: int) -> bool:
+        """See `ProcessTable`."""
+        fields = (_read(f"{self.root}/{pid}/stat") or b"").rpartition(b")")[2].split()
+        return fields[:1] in ([b"T"], [b"t"])
+
     def _is_ours(self, pid: int) -> bool:
         try:
             return os.readlink(f"{self.root}/self") == str(pid)
@@ -101,6 +109,10 @@ class PsTable:
     def argv(self, pid: int) -> tuple[str, ...] | None:
         """See `ProcessTable`; `SplitWords`, since `ps` joins arguments with spaces."""
         return SplitWords(self._ask(pid, "args=").split()) or None
+
+    def stopped(self, pid: int) -> bool:
+        """See `ProcessTable`."""
+        return self._ask(pid, "state=").startswith("T")
 
     def _ask(self, pid: int, columns: str) -> str:
         return _answer(self.command, "-ww", "-o", columns, "-p", str(pid))
