@@ -43,6 +43,18 @@ def view(world: World, record: SessionRecord, config_dir: str) -> View:
     )
 
 
+def over_rows(session: View, rows: Iterable[Row]) -> View:
+    """The same over rows that are at hand: to choose a conduit for a push, no 4 MiB are read beside them.
+
+    A proof that lies further back is not seen then: the conduit counts as unknown, and is tried all the same.
+    """
+    started = session.record.started_at
+    own = [row for row in rows if started is not None and row.at is not None and row.at >= started]
+    return View(
+        record=session.record, config_dir=session.config_dir, argv=session.argv, env=session.env, rows=lambda: own
+    )
+
+
 def rows_of_this_run(config_dir: str, record: SessionRecord, first: str | None) -> Iterable[Row]:
     """The transcripts' rows since this client process started: a resumed one also holds those of earlier runs.
 
