@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.server.serving import ROOT, SERVER
+from tests.server.serving import PROBE, ROOT, SERVER
 from tests.support.fake_client import FLAGGED, FakeClient, Plan
 
 if TYPE_CHECKING:
@@ -65,3 +65,31 @@ def test_where_the_server_may_push_the_loop_leaves_it_to_the_server(tmp_path: Pa
         client.call_tool("attend_send", {"to": ["operator"], "body": "here"})
         ran = client.spawn([sys.executable, "-c", ATTEND, os.path.join(ROOT, "src"), "keepwarm", "--json"])
     assert "the session's server" in json.loads(ran["stdout"])["reason"]
+
+
+@pytest.mark.demand("SRV-10", "CON-2")
+@pytest.mark.parametrize(
+    ("plan", "config", "kind"),
+    [
+        ({"argv": FLAGGED}, "", "channel"),
+        ({}, "", "peer"),
+        ({"argv": FLAGGED}, "[conduits]\nchannel = false\n", "peer"),
+    ],
+    ids=["flagged", "plain", "forbidden"],
+)
+def test_what_a_module_pushes_goes_by_the_best_conduit_that_there_is(
+    tmp_path: Path, plan: dict[str, Any], config: str, kind: str
+) -> None:
+    folder, drop = tmp_path / "home" / ".config" / "agent-ways", tmp_path / "drop"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text(config)
+    drop.mkdir()
+    with FakeClient(tmp_path, Plan(server=PROBE, server_env={"PROBE_DROP": str(drop)}, **plan)) as client:
+        client.wait_handshake()
+        client.wait_channel_open()
+        client.type("hello")
+        client.wait_status("idle")
+        (tmp_path / "event").write_text(json.dumps({"content": "the tide turns"}))
+        os.rename(tmp_path / "event", drop / "event")
+        shown = client.wait_shown(lambda shown: any("the tide turns" in text for text in shown.texts))
+    assert shown.kind == kind

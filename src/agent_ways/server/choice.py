@@ -1,18 +1,23 @@
-"""Which conduit to push through: one choice for mail and keepalive.
+"""Which conduit to push through: one choice for mail, keepalive and every module.
 
-Owns the order: those that are proven to reach the session before those that may. Pure but for what a conduit looks at.
-Must not know what is pushed.
+Owns the order: those that are proven to reach the session before those that may. Must not know what is pushed.
 """
 
 from __future__ import annotations
 
+import os
+
+from agent_ways.base import config, paths
 from agent_ways.claude.reach import NO, YES
+from agent_ways.server import sight
+from agent_ways.server.conduits import Event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from agent_ways.server.conduits import Conduit, View
+    from agent_ways.server.module import World
 
 
 def usable(
@@ -36,3 +41,15 @@ def usable(
         else:
             (proven if reach.state == YES else possible).append(conduit)
     return (*proven, *possible), tuple(reasons)
+
+
+def push(world: World, content: str, meta: Mapping[str, str]) -> bool:
+    """Give an event to the best conduit of this session that takes it; False where none does, or nobody is there."""
+    record = sight.identity(world).record
+    if record is None or not sight.is_own(world.env, record):
+        return False
+    allowed = config.ConfigFile(os.path.join(paths.config_dir(world.env), config.FILE)).now().conduits
+    session = sight.view(world, record, record.config_dir)
+    forbidden = "The user config forbids it."
+    found, _ = usable(world.conduits, session, lambda name: "" if name.replace(" ", "_") in allowed else forbidden)
+    return any(conduit.push(session, Event(content, meta)) is None for conduit in found)

@@ -67,10 +67,17 @@ def serve(registry: Iterable[Entry] = REGISTRY, surface: Iterable[tuple[str, str
         anchor=lambda: session.claude,
         report=lambda: host.report(),  # noqa: PLW0108 - the host is made with this world
     )
-    host = Host(registry, world, lambda content, meta: server.push(content, meta))  # noqa: PLW0108 - as above
+    host = Host(registry, world, lambda content, meta: _push(world, content, meta))
     protocol = Protocol(version=__version__, instructions=host.instructions(OPENING), tools=surface)
     server = Server(stdin, Writer(stdout), protocol, host, session, marker)
     server.run()
+
+
+def _push(world: World, content: str, meta: Mapping[str, str]) -> bool:
+    """What a module pushes; nothing is imported for it before."""
+    from agent_ways.server import choice
+
+    return choice.push(world, content, meta)
 
 
 def _marker(env: Mapping[str, str], table: ProcessTable, conduits: Iterable[Conduit]) -> Marker | None:

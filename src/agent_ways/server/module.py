@@ -47,10 +47,10 @@ if TYPE_CHECKING:
             """
 
         def push(self, content: str, meta: dict[str, str]) -> bool:
-            """Send an event into the session's turn; True if it was given to a conduit.
+            """Send an event into the session's turn; True if it was given to a conduit, the best one that may reach it.
 
-            Given is not seen: the client may drop it without a word. False: there is no session to wake (yet), and the
-            event is the module's to keep. `meta` keys are `[a-z_][a-z0-9_]*`.
+            Given is not seen: the client may drop it without a word. False: no conduit leads into the session, or there
+            is none to wake (yet), and the event is the module's to keep. `meta` keys are `[a-z_][a-z0-9_]*`.
             """
 
 

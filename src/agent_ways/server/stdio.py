@@ -17,7 +17,7 @@ import select
 import time
 
 from agent_ways.server.pipes import ClosedError, say
-from agent_ways.server.protocol import Call, Cancelled, Initialized, Listed, Reply, channel_event
+from agent_ways.server.protocol import Call, Cancelled, Initialized, Listed, Reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,14 +63,6 @@ class Server:
         self._opened = False
         self._held: list[bytes] = []
         self._look_at: float | None = None
-
-    def push(self, content: str, meta: dict[str, str]) -> bool:
-        """Send a channel event, now or once the channel can be there; False where there is no session to wake."""
-        line = channel_event(content, meta)
-        if self._session.session is None:
-            return False
-        self.send(line)
-        return True
 
     def send(self, line: bytes) -> None:
         """Write a line of ours, not before the client listens."""
