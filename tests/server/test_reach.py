@@ -90,6 +90,6 @@ def test_what_a_module_pushes_goes_by_the_best_conduit_that_there_is(
         client.type("hello")
         client.wait_status("idle")
         (tmp_path / "event").write_text(json.dumps({"content": "the tide turns"}))
-        os.rename(tmp_path / "event", drop / "event")
+        os.rename(tmp_path / "event", drop / "1.json")
         shown = client.wait_shown(lambda shown: any("the tide turns" in text for text in shown.texts))
     assert shown.kind == kind
