@@ -195,7 +195,7 @@ def _first_offset(opened: Ledger, session: str, path: str) -> int:
         for claim in opened.claims.values()
         if claim.state != delivery.QUEUED and session in claim.sessions
     ]
-    return min(offsets) if offsets else transcript.tail(path, _UNCLAIMED).start
+    return min(offsets) if offsets else transcript.tail_start(path, _UNCLAIMED)
 
 
 def _found(opened: Ledger, rows: Sequence[tuple[str, Row]], readable: bool) -> Found:

@@ -28,6 +28,8 @@ TAIL = 4 << 20
 """Bytes that are read at most, in one look, whatever the file's size (ID-6)."""
 
 _BLOCK = 1 << 20
+_PEEK = 1 << 14
+"""Bytes that are read at once where only the next line's begin is wanted."""
 _YEAR_0, _YEAR_10000 = -62_167_219_200, 253_402_300_800
 """Seconds since the epoch between which a year has four digits."""
 
@@ -135,6 +137,11 @@ def since(path: str, offset: int, limit: int = TAIL, pread: Pread = os.pread) ->
     A line longer than `limit` is passed over as damaged. Where `more` is set, `end` has moved.
     """
     return _look(path, lambda fd, size: _since(fd, size, offset, limit, pread))
+
+
+def tail_start(path: str, limit: int, pread: Pread = os.pread) -> int:
+    """Where the rows of `tail` begin, without reading them; 0 where there is nothing to be read."""
+    return _look(path, lambda fd, size: Rows(start=_line_in(fd, size - limit, size, pread))).start
 
 
 def tail_lines(fd: int, size: int, limit: int, pread: Pread) -> tuple[int, bytes]:
@@ -275,9 +282,17 @@ def _since(fd: int, size: int, offset: int, limit: int, pread: Pread) -> Rows:
     return Rows(start=offset, end=end, more=end < size, rewritten=rewritten, damaged=1)
 
 
-def _after_newline(fd: int, start: int, size: int, pread: Pread) -> int | None:
+def _line_in(fd: int, at: int, size: int, pread: Pread) -> int:
+    """The offset of the first line that begins behind `at`; the end where none does."""
+    if at <= 0:
+        return 0
+    found = _after_newline(fd, at, size, pread, _PEEK)
+    return size if found is None else found
+
+
+def _after_newline(fd: int, start: int, size: int, pread: Pread, step: int = _BLOCK) -> int | None:
     while start < size:
-        block = pread(fd, min(_BLOCK, size - start), start)
+        block = pread(fd, min(step, size - start), start)
         if not block:
             return None
         at = block.find(b"\n")

@@ -51,6 +51,7 @@ def check(data: bytes) -> None:
     tail = transcript._tail(-1, len(data), 1024, _reader(data))
     assert tail.rows == tuple(row for row in whole if row.line >= tail.start and tail.start + 1024 >= len(data))
     assert tail.end == whole.end or not tail.rows
+    assert transcript._line_in(-1, len(data) - 1024, len(data), _reader(data)) == tail.start
     for row in whole:
         assert row.at is None or -(10**15) < row.at < 10**15
     _judged(whole)
