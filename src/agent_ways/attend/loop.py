@@ -127,7 +127,8 @@ class Loop:
         if self._watch is None:
             return False
         root, session = self._bus.root, self._instance.session
-        tray = self._watch.add(layout.tray(root, session))
+        own = layout.tray(root, session)
+        tray = self._watch.add(own) and self._watch.tells_all(own)
         for earlier in trays.followed(root, session):
             self._watch.add(layout.tray(root, earlier))
         record = self._watch.add(records.path(self._instance.config_dir, self._claude.pid))

@@ -41,7 +41,7 @@ def watch(caller: Caller, arguments: dict[str, Any], style: Style, *, as_json: b
     for signal_id in reversed(before[: arguments.get("last", LAST)]):
         _show(bus, signal_id, room, style, as_json=as_json, plain=plain)
     while True:
-        told = watched is not None and watched.add(layout.signals(bus.root))
+        told = watched is not None and watched.add(layout.signals(bus.root)) and watched.tells_all(bus.root)
         latest = max(_days(bus), default=day)
         for one in dict.fromkeys((day, latest)):
             told = watched is not None and watched.add(layout.signals(bus.root, one)) and told

@@ -114,7 +114,7 @@ class Inbound:
             for earlier in trays.followed(self._bus.root, instance.session):
                 self._files.add(layout.tray(self._bus.root, earlier))
             record = records.path(instance.config_dir, instance.client.pid)
-            self._told = self._files.add(tray) and self._files.add(record)
+            self._told = self._files.add(tray) and self._files.add(record) and self._files.tells_all(tray)
 
     # ---- one look
 

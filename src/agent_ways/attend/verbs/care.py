@@ -44,7 +44,7 @@ def _findings(bus: Bus) -> Iterator[Finding]:
     yield from _tried("write and read back", lambda: _signal(bus))
     yield from _tried("lock", lambda: _lock(bus))
     yield from _held(bus)
-    yield _watch()
+    yield _watch(bus)
     yield from _modes(bus)
     yield from _damage(bus)
 
@@ -96,7 +96,7 @@ def _held(bus: Bus) -> Iterator[Finding]:
             yield _finding(FAILED, "held lock", error.message, error.hint or None)
 
 
-def _watch() -> Finding:
+def _watch(bus: Bus) -> Finding:
     watch = file_watch()
     if watch is None:
         return _finding(
@@ -105,7 +105,11 @@ def _watch() -> Finding:
             "no inotify to be had: mail is looked for every 2 seconds",
             "Look at fs.inotify.max_user_instances.",
         )
+    told = watch.tells_all(bus.root)
     watch.close()
+    if not told:
+        text = f"{bus.root} is on a shared file system, which tells of no other machine's changes: mail is looked for"
+        return _finding(NOTE, "watch", text)
     return _finding(OK, "watch", "changes are reported at once")
 
 
