@@ -1,5 +1,6 @@
-"""The real server with a module that does in its `start` what `ODD` names, no quiet second after tools/list, and no look for a late record.
+"""The real server with a module that does in its `start` what `ODD` names.
 
+It has no quiet second after tools/list and looks for no late record.
 `ODD_OPENED` names a file that is made when events may leave.
 """
 
@@ -105,5 +106,5 @@ class Odd(Module):
 
 if __name__ == "__main__":
     stdio.QUIET_AFTER_LIST = 0.0
-    session.FIRST_LOOKS = session.LATE_LOOKS = ()
+    vars(session).update(FIRST_LOOKS=(), LATE_LOOKS=())
     serve((*REGISTRY, Entry("odd", "__main__", "Odd")), SURFACE)
