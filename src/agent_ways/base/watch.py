@@ -28,14 +28,25 @@ _IN_ARRIVALS = 0x80 | 0x100
 _IN_NONBLOCK_CLOEXEC = 0o4000 | 0o2000000
 
 _SHARED = frozenset(
-    int(magic, 16)
-    for magic in (
-        "6969 517b ff534d42 fe534d42 65735546 01021997 00c36400 5346414f 0bd00bd0 47504653 01161970 7461636f 786f4256 "
-        "aad7aaea 19830326"
-    ).split()
+    (
+        0x6969,  # NFS
+        0x517B,  # SMB
+        0xFF534D42,  # CIFS
+        0xFE534D42,  # SMB 2
+        0x65735546,  # FUSE: sshfs, virtiofs, Docker Desktop's
+        0x01021997,  # 9p
+        0x00C36400,  # Ceph
+        0x5346414F,  # AFS
+        0x0BD00BD0,  # Lustre
+        0x47504653,  # GPFS
+        0x01161970,  # GFS2
+        0x7461636F,  # OCFS2
+        0x786F4256,  # VirtualBox
+        0xAAD7AAEA,  # PanFS
+        0x19830326,  # BeeGFS
+    )
 )
-"""f_type (statfs(2)) of file systems that other machines may write to behind this kernel's back: NFS, SMB (three), FUSE
-(sshfs, virtiofs, Docker Desktop's), 9p, Ceph, AFS, Lustre, GPFS, GFS2, OCFS2, VirtualBox, PanFS, BeeGFS."""
+"""f_type (statfs(2)) of file systems that other machines may write to behind this kernel's back."""
 
 
 class FileWatch:
@@ -59,7 +70,7 @@ class FileWatch:
         return self._add(folder, _IN_ARRIVALS)
 
     def tells_all(self, path: str) -> bool:
-        """Whether every change there is this kernel's own: on a shared file system those of other machines are not told."""
+        """Whether every change there is this kernel's own; on a shared file system other machines make some, untold."""
         import ctypes
 
         found = (ctypes.c_long * 32)()  # struct statfs begins with its f_type and is shorter than this
