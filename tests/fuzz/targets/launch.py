@@ -34,11 +34,10 @@ def check(data: bytes) -> None:
             assert words is not None
             assert any(word in (ENTRY, f"{DEVELOPMENT}={ENTRY}") for word in words), "yes without the entry"
             assert any(word.startswith(DEVELOPMENT) for word in words), "yes without the flag"
-            assert "--" not in words[1 : _at(words)], "yes by what stands behind --"
-
-
-def _at(words: tuple[str, ...]) -> int:
-    return max(at for at, word in enumerate(words) if word.endswith(ENTRY))
+    if argv is not None:
+        # The first may be an option's value; what stands behind the second is plain text.
+        longer = channel_intent((*argv, "--", "--", DEVELOPMENT, ENTRY))
+        assert longer.state == channel_intent(argv).state, "what stands behind -- counts"
 
 
 def _nothing_else(evidence: str | None) -> None:
