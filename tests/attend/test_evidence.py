@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent_ways.attend import delivery, evidence, headers, layout, ledger, seen, signals, trays
+from agent_ways.attend.evidence import Settled
 from tests.attend.world import A, B, C
 from tests.support import transcripts as rows
 from tests.support.transcripts import NOON
@@ -14,7 +15,6 @@ from tests.support.transcripts import NOON
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agent_ways.attend.evidence import Settled
     from agent_ways.attend.instances import Instance
     from agent_ways.attend.signals import Signal
     from tests.attend.world import World
@@ -107,7 +107,7 @@ def test_a_doorbell_only_announces_and_reading_the_inbox_proves(world: World) ->
     signal = told(world, who)
     world.claim(who)
     world.write(A, rows.channel_event(headers.named([signal.id]), NOON))
-    assert settle(world, who).announced == (signal.id,)
+    assert settle(world, who).seen == ()
     assert state(world, who, signal) == delivery.ANNOUNCED
     assert world.claim(who, "drain") == []
     result = json.dumps({"v": 1, "signals": [{**signal.to_json(), "state": "announced", "proof": None}], "total": 1})
@@ -145,9 +145,8 @@ def test_a_push_without_a_trace_is_tried_once_more_and_then_the_conduit_is_down_
     assert settle(world, who).retry == ()
     assert state(world, who, signal) == delivery.PUSHED
     world.clock.advance(5)
-    done = settle(world, who)
-    assert done.requeued == (signal.id,)
-    assert "down until restart or /clear" in done.notes[0]
+    settle(world, who)
+    assert state(world, who, signal) == delivery.QUEUED
     book = ledger.read(world.bus, who.key)
     assert book.why_down("channel", who.client, A)
     assert not book.why_down("channel", who.client, B)
@@ -163,7 +162,8 @@ def test_a_print_that_the_person_cut_off_is_shown_again_and_then_left_to_the_inb
         assert world.claim(who, "drain") == [signal.id], requeued
         assert world.claim(who, "drain") == []
         world.clock.advance(5)
-        assert settle(world, who).requeued == (signal.id,)
+        settle(world, who)
+        assert state(world, who, signal) == delivery.QUEUED
     assert world.claim(who, "drain") == []
     assert len(world.waiting(A)) == 1
     world.end(100)
@@ -190,7 +190,8 @@ def test_what_a_client_killed_at_once_had_written_down_is_not_shown_to_the_resum
     signal = told(world, who)
     world.claim(who)
     world.end(100)
-    assert settle(world, who).requeued == (signal.id,)
+    settle(world, who)
+    assert state(world, who, signal) == delivery.QUEUED
     world.write(A, rows.channel_event(headers.shown(signal), NOON))  # what was in its buffers when we looked
     again = world.session(101, A)
     assert settle(world, again).seen == (signal.id,)
@@ -215,16 +216,16 @@ def test_reading_the_inbox_proves_what_was_held_back_too(world: World) -> None:
 def test_an_arrival_that_a_hook_blocks_is_pushed_again_once_and_then_left_to_the_inbox(world: World) -> None:
     who = world.session(100, A)
     signal = told(world, who)
-    for last in (False, True):
+    for _ in range(2):
         assert world.claim(who) == [signal.id]
         world.write(A, rows.enqueue(headers.shown(signal), NOON))
         settle(world, who)
         assert state(world, who, signal) == delivery.ARRIVED
         world.clock.advance(60)
-        assert settle(world, who).requeued == ()  # busy: the queue is not its turn yet
-        done = settle(world, who, idle_for=5)
-        assert done.requeued == (signal.id,)
-        assert bool(done.notes) == last
+        settle(world, who)
+        assert state(world, who, signal) == delivery.ARRIVED  # busy: the queue is not its turn yet
+        settle(world, who, idle_for=5)
+        assert state(world, who, signal) == delivery.QUEUED
     assert world.claim(who) == []
 
 
@@ -261,8 +262,8 @@ def test_a_killed_client_s_claims_end_but_what_its_transcript_shows_stays_shown(
     world.claim(who)
     world.write(A, rows.channel_event(headers.shown(shown), NOON))
     world.end(100)
-    done = settle(world, who)
-    assert (done.seen, done.requeued) == ((shown.id,), (lost.id,))
+    assert settle(world, who).seen == (shown.id,)
+    assert state(world, who, lost) == delivery.QUEUED
     again = world.session(101, A)
     assert world.claim(again) == [lost.id]
 
@@ -278,9 +279,7 @@ def test_no_readable_transcript_is_said_and_nothing_is_concluded(world: World) -
     assert settle(world, who).retry == (signal.id,)  # a FIFO is no transcript: there is none yet
     os.rename(world.config, world.config + ".away")
     world.clock.advance(5)
-    done = settle(world, who)
-    assert done.requeued == ()
-    assert "shown, unproven" in done.notes[0]
+    assert settle(world, who) == Settled()
     assert state(world, who, signal) == delivery.PUSHED
 
 

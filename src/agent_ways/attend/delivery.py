@@ -31,7 +31,7 @@ TAKEN = "a conduit takes it"
 ENQUEUED = "an enqueue line holds its id"
 PROVEN = "a proof line shows it whole"
 NAMED = "a proof line only names it"
-READ = "a result of attend_inbox or show holds its id"
+READ = "a result of attend_inbox holds it whole"
 OTHER = "another conduit looks"
 SILENT = "5 s without a trace, the process lives"
 SILENT_AGAIN = "the same, after the retry"
@@ -52,6 +52,7 @@ DOWN = "this conduit is down until restart or /clear; say why"
 LEAVE = "say so, leave it to the inbox"
 SAY_UNPROVEN = 'say "shown, unproven"'
 MARK = "mark, with the proof"
+ANNOUNCE = "keep the claim: only the doorbell was shown"
 ADD_ID = "add the id to the claim"
 END = "end the claim"
 
@@ -74,7 +75,7 @@ TABLE = (
     Rule(QUEUED, PROVEN, MARK, SEEN),
     Rule(PUSHED, ENQUEUED, NOTHING, ARRIVED),
     Rule(PUSHED, PROVEN, MARK, SEEN),
-    Rule(PUSHED, NAMED, MARK, ANNOUNCED),
+    Rule(PUSHED, NAMED, ANNOUNCE, ANNOUNCED),
     Rule(PUSHED, READ, MARK, SEEN),
     Rule(PUSHED, OTHER, SHOW_NOTHING, PUSHED),
     Rule(PUSHED, MOVED, ADD_ID, PUSHED),
@@ -85,7 +86,7 @@ TABLE = (
     Rule(PUSHED, UNREADABLE, SAY_UNPROVEN, PUSHED),
     Rule(PUSHED, GONE, END, QUEUED),
     Rule(ARRIVED, PROVEN, MARK, SEEN),
-    Rule(ARRIVED, NAMED, MARK, ANNOUNCED),
+    Rule(ARRIVED, NAMED, ANNOUNCE, ANNOUNCED),
     Rule(ARRIVED, READ, MARK, SEEN),
     Rule(ARRIVED, OTHER, SHOW_NOTHING, ARRIVED),
     Rule(ARRIVED, MOVED, ADD_ID, ARRIVED),

@@ -18,7 +18,7 @@ from agent_ways.claude import proof, transcript
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from typing import Any, Final
 
     from agent_ways.attend.bus import Bus
@@ -72,23 +72,16 @@ class Found(Value):
 
 
 class Settled(Value):
-    """What a look changed: ids now seen, announced, waiting again, to be pushed once more; sentences to say."""
+    """What a look changed that its caller acts on: ids now seen, and ids to be pushed once more.
 
-    __slots__ = ("announced", "notes", "requeued", "retry", "seen")
+    What else there is to say stands in the ledger: `attend status` says it.
+    """
 
-    def __init__(
-        self,
-        seen: tuple[str, ...],
-        announced: tuple[str, ...],
-        requeued: tuple[str, ...],
-        retry: tuple[str, ...],
-        notes: tuple[str, ...],
-    ) -> None:
+    __slots__ = ("retry", "seen")
+
+    def __init__(self, seen: tuple[str, ...] = (), retry: tuple[str, ...] = ()) -> None:
         self.seen: Final = seen
-        self.announced: Final = announced
-        self.requeued: Final = requeued
         self.retry: Final = retry
-        self.notes: Final = notes
 
 
 def transcript_end(instance: Instance) -> int:
@@ -106,7 +99,7 @@ def settle(
     been idle (ID-9), None where it is not or nobody looked. Marks are on disk before their slips go.
     """
     if not ledger.under_way(opened) and not slips:
-        return Settled((), (), (), (), ())
+        return Settled()
     state, now = instances.now_of(bus, instance)
     _follow(opened, (*instance.sessions, now) if state == ALIVE else instance.sessions)
     found = look(opened, instance, now)
@@ -114,7 +107,7 @@ def settle(
     if found.read - waiting.keys():
         # The inbox shows what is held back too.
         waiting |= {slip.id: slip for slip in trays.waiting(bus.root, instance.session, held=True)}
-    proofs, announced, requeued, retry, notes = _apply(bus, opened, instance, found, idle_for)
+    proofs, retry = _apply(bus, opened, instance, found, idle_for)
     for signal_id in (found.read | found.whole) & waiting.keys():
         if opened.state(signal_id) == delivery.QUEUED:
             proofs.setdefault(signal_id, found.proofs[signal_id])
@@ -128,13 +121,13 @@ def settle(
         # The next look begins at its claims, however long the transcript has become by then.
         opened.looked.clear()
         opened.calls.clear()
-    return Settled(tuple(proofs), tuple(announced), tuple(requeued), tuple(retry), tuple(dict.fromkeys(notes)))
+    return Settled(tuple(proofs), tuple(retry))
 
 
 def _follow(opened: Ledger, sessions: Sequence[str]) -> None:
     """`/clear` between claim and proof: events cross it, so all transcripts since the claim count from here on."""
     for signal_id, claim in opened.claims.items():
-        if claim.state == delivery.QUEUED:
+        if delivery.step(claim.state, delivery.MOVED)[0] != delivery.ADD_ID:
             continue
         first = claim.sessions[0] if claim.sessions else ""
         since = sessions[sessions.index(first) :] if first in sessions else sessions[-1:]
@@ -283,12 +276,9 @@ def _is_whole(opened: Ledger, signal_id: str, part: int, parts: int) -> bool:
 
 def _apply(
     bus: Bus, opened: Ledger, instance: Instance, found: Found, idle_for: float | None
-) -> tuple[dict[str, dict[str, Any]], list[str], list[str], list[str], list[str]]:
+) -> tuple[dict[str, dict[str, Any]], list[str]]:
     proofs: dict[str, dict[str, Any]] = {}
-    announced: list[str] = []
-    requeued: list[str] = []
     retry: list[str] = []
-    notes: list[str] = []
     for signal_id, claim in list(opened.claims.items()):
         if claim.state == delivery.QUEUED:
             continue
@@ -311,24 +301,20 @@ def _apply(
             opened.claims[signal_id] = claim.but(since=bus.monotonic())
             continue
         action, state = delivery.step(claim.state, event)
-        if action == delivery.MARK and state == delivery.SEEN:
+        if action == delivery.MARK:
             proofs[signal_id] = found.proofs[signal_id]
             continue
-        if state == delivery.ANNOUNCED and claim.state != state:
-            announced.append(signal_id)
         if action == delivery.RETRY:
             retry.append(signal_id)
             claim = claim.but(tries=claim.tries + 1, since=bus.monotonic())  # noqa: PLW2901  # the claim as changed
-        if action == delivery.SAY_UNPROVEN:
-            notes.append(f"{signal_id}: shown, unproven: the session's transcript can not be read")
         if state == delivery.QUEUED:
-            requeued.append(signal_id)
-            notes += _ended(opened, instance, signal_id, claim.conduit, action)
+            if action == delivery.DOWN:
+                _give_up(opened, instance, claim.conduit)
             claim = claim.but(  # noqa: PLW2901
                 left=action == delivery.LEAVE, stalls=claim.stalls + (claim.state == delivery.ARRIVED)
             )
         opened.claims[signal_id] = claim.but(state=state)
-    return proofs, announced, requeued, retry, notes
+    return proofs, retry
 
 
 def _stands_still(bus: Bus, claim: Claim) -> bool:
@@ -337,15 +323,10 @@ def _stands_still(bus: Bus, claim: Claim) -> bool:
     return waited and claim.client is not None and bus.table.stopped(claim.client.pid)
 
 
-def _ended(opened: Ledger, instance: Instance, signal_id: str, conduit: str, action: str) -> Iterable[str]:
-    if action == delivery.DOWN:
-        reason = "two pushes in a row left no trace in the transcript"
-        opened.down[conduit] = {
-            "reason": reason,
-            "client": instance.client.to_json() if instance.client else None,
-            "session": instance.session,
-        }
-        return [f"the conduit {conduit} is down until restart or /clear: {reason}"]
-    if action == delivery.LEAVE:
-        return [f"{signal_id}: shown twice through the {conduit} without a proof; it waits in the inbox"]
-    return []
+def _give_up(opened: Ledger, instance: Instance, conduit: str) -> None:
+    """The conduit is down for this process and session id."""
+    opened.down[conduit] = {
+        "reason": "two pushes in a row left no trace in the transcript",
+        "client": instance.client.to_json() if instance.client else None,
+        "session": instance.session,
+    }

@@ -82,7 +82,9 @@ class Ledger:
     def offers(self, slip: Slip) -> bool:
         """Whether a conduit may show it: nobody claims it, and it was not left to the inbox."""
         claim = self.claims.get(slip.id)
-        return claim is None or (claim.state == QUEUED and not claim.left)
+        if claim is None:
+            return True
+        return delivery.step(claim.state, delivery.OTHER)[0] != delivery.SHOW_NOTHING and not claim.left
 
     def why_down(self, conduit: str, client: Owner | None, session: str) -> str:
         """Why a conduit is down for this process and session id, or nothing: a restart or `/clear` tries it again."""

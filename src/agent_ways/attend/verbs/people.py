@@ -130,7 +130,7 @@ def _under_way(caller: Caller, instance: Instance | None, words: list[str]) -> l
     found = []
     for signal_id, claim in sorted(book.claims.items()):
         silent = caller.bus.monotonic() - claim.since >= delivery.TRACELESS
-        if claim.state == delivery.PUSHED and claim.conduit not in delivery.PUSHING and silent:
+        if claim.state == delivery.PUSHED and silent:
             words.append(f"{signal_id} was shown by the {claim.conduit}, unproven: no transcript says so yet")
         if claim.state != delivery.QUEUED:
             found.append({"id": signal_id, "state": claim.state, "conduit": claim.conduit, "at": iso(claim.at)})
