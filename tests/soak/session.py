@@ -39,6 +39,10 @@ KINDS = ("channel", "channel", "socket", "socket", "loop", "drain")
 _KEPT = ("started", "server", "cleared", "handshake")
 """Events of the fake client that its own test's end needs again."""
 PATIENCE = 15.0
+_LONG = 5 << 20
+"""Bytes of a calm session's transcript from the start: no look at a transcript goes further back than 4 MiB."""
+_LONG_AGO = 1_764_000_000_000
+_WORDS = "words " * 150
 
 
 @dataclass(frozen=True)
@@ -120,6 +124,8 @@ class Session:
             self.ids.append(self.client.first_session_id)
         self.frozen = self.server_stopped = self.dialog = False
         self.tool = ""
+        if resume is None and self.calm:
+            self._long_past()
         self.client.type(f"hello {self.life}")
         self._mode()
         if self.kind == "loop":
@@ -270,6 +276,15 @@ class Session:
             except ProcessLookupError:
                 return None
         return self.monitor
+
+    def _long_past(self) -> None:
+        """A transcript longer than any look at it, so that what its server holds does not grow with it."""
+        lines = [
+            rows.assistant(f"msg_{number}", _LONG_AGO + number, [{"type": "text", "text": _WORDS}])
+            for number in range(500)
+        ]
+        for _ in range(_LONG // (500 * len(_WORDS))):
+            self._there().append_transcript(*lines)
 
     def _mode(self) -> None:
         """The row from which it is read that text may be shown; the client writes it at each start of a session."""
