@@ -1,17 +1,22 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from agent_ways.attend import aliases, inbox, intake, layout, seen
+from agent_ways.attend import aliases, inbox, intake, layout, rooms, seen
 from agent_ways.attend.inbox import Filter, Item, Viewer
-from tests.attend.world import WEB, A, B, C
+from agent_ways.attend.verbs.reading import read_on_terminal
+from agent_ways.base.errors import RefusedError, UsageError
+from tests.attend.frontends.callers import call, person, session
+from tests.attend.world import WEB, A, B, C, World
 
 if TYPE_CHECKING:
     from agent_ways.attend.instances import Instance
-    from tests.attend.world import World
 
 
 def listed(world: World, who: Instance | None, chosen: Filter | None = None, limit: int = 25) -> list[str]:
@@ -181,3 +186,126 @@ def test_a_receipt_of_a_note_that_its_own_writer_took_up_after_clear_is_there(wo
     me = world.arrive(100)
     intake.take_self(world.bus, me)
     assert [(one["session"], one["state"]) for one in inbox.receipts(world.bus, sent)] == [(B, "queued")]
+
+
+STEPS = st.lists(
+    st.sampled_from(
+        [
+            ("send", sender, to)
+            for sender in ("person", "a", "b")
+            for to in ("operator", A, B, "*", "#deploy", "self", "@captain", WEB)
+        ]
+        + [(verb, who, "") for verb in ("join", "leave", "alias", "clear", "take") for who in ("a", "b")]
+        + [("look", "person", ""), ("dissolve", "person", "")]
+    ),
+    max_size=25,
+)
+
+
+@pytest.mark.demand("ATT-2", "ATT-3")
+@settings(max_examples=40, deadline=None)
+@given(STEPS)
+def test_what_is_unseen_is_in_the_inbox_and_is_what_the_count_counts(steps: list[tuple[str, str, str]]) -> None:
+    with tempfile.TemporaryDirectory() as home:
+        played = Played(World(home))
+        for verb, who, to in steps:
+            played.step(verb, who, to)
+        for who, pid in {"person": 0, **PIDS}.items():
+            caller = session(played.world, pid) if pid else person(played.world)
+            everything = {one["id"] for one in call(caller, "inbox", limit=200)["signals"]}
+            unseen = call(caller, "inbox", unseen=True, limit=200)
+            named = {one["id"] for one in unseen["signals"]}
+            assert named <= everything
+            assert len(named) == len(unseen["signals"]) == unseen["total"] == call(caller, "status")["unseen"]
+            if pid:
+                assert everything & played.said[who] <= played.kept  # a session never receives its own signal
+            else:
+                assert played.to_operator <= everything
+                assert named == played.to_operator - played.looked
+
+
+PIDS = {"a": 100, "b": 200}
+
+
+class Played:
+    """A world in which a person and two sessions do things in some order, and what must be true of it then.
+
+    `kept` are signals for whoever comes next, which may be their own sender.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.cleared = 0
+        self.to_operator: set[str] = set()
+        self.looked: set[str] = set()
+        self.said: dict[str, set[str]] = {"person": set(), "a": set(), "b": set()}
+        self.kept: set[str] = set()
+        world.session(100, A)
+        world.session(200, B)
+        intake.join(world.bus, world.arrive(100), "deploy")
+        intake.take_alias(world.bus, world.arrive(100), "captain")
+
+    def step(self, verb: str, who: str, to: str) -> None:
+        try:
+            if who == "person" and verb != "send":
+                self._person(verb)
+            elif verb == "send":
+                self._send(who, to)
+            else:
+                self._session(verb, PIDS[who])
+        except (UsageError, RefusedError):
+            return  # to oneself, to a channel that is gone, an alias that another holds
+
+    def _person(self, verb: str) -> None:
+        if verb == "dissolve":
+            rooms.dissolve(self.world.bus, "deploy")
+        else:
+            read_on_terminal(person(self.world), call(person(self.world), "inbox", limit=200))
+            self.looked |= self.to_operator
+
+    def _session(self, verb: str, pid: int) -> None:
+        bus, me = self.world.bus, self.world.arrive(pid)
+        if verb == "join":
+            intake.join(bus, me, "deploy")
+        elif verb == "leave":
+            rooms.leave(bus, me.key, "deploy")
+        elif verb == "alias":
+            intake.take_alias(bus, me, "captain")
+        elif verb == "take":
+            intake.take_self(bus, me)
+        else:
+            self.cleared += 1
+            self.world.client(pid, f"eeeeeeee-0000-4000-8000-{self.cleared:012}")
+            self.world.arrive(pid)
+
+    def _send(self, who: str, to: str) -> None:
+        sent = self.world.send(self.world.arrive(PIDS[who]) if who in PIDS else None, "x", to).signal.id
+        self.said[who].add(sent)
+        if to == "operator":
+            self.to_operator.add(sent)
+        if to in ("self", "@captain", WEB):
+            self.kept.add(sent)
+
+
+@pytest.mark.demand("ATT-2")
+def test_a_note_of_the_person_to_themselves_is_in_their_inbox_and_read_by_looking(world: World) -> None:
+    caller = person(world)
+    call(caller, "send", to=["operator"], body="note to self")
+    found = call(caller, "inbox")
+    assert [(one["body"], one["state"]) for one in found["signals"]] == [("note to self", "queued")]
+    assert call(caller, "inbox", room="direct")["total"] == 1
+    assert call(caller, "status")["unseen"] == 1
+    read_on_terminal(caller, found)
+    assert [one["state"] for one in call(caller, "inbox")["signals"]] == ["seen"]
+    assert call(caller, "inbox", unseen=True)["signals"] == []
+    assert call(caller, "status")["unseen"] == 0
+
+
+@pytest.mark.demand("ATT-3")
+def test_mail_of_a_channel_that_was_left_is_listed_for_as_long_as_it_waits(world: World) -> None:
+    one, other = world.session(100, A), world.session(200, B)
+    intake.join(world.bus, other, "deploy")
+    world.send(one, "last word", "#deploy")
+    rooms.leave(world.bus, other.key, "deploy")
+    assert listed(world, other) == listed(world, other, Filter(unseen=True)) == ["last word"]
+    assert listed(world, one, Filter(room="#deploy")) == []

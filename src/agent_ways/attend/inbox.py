@@ -6,7 +6,9 @@ how anything is printed.
 
 from __future__ import annotations
 
-from agent_ways.attend import delivery, instances, layout, ledger, rooms, seen, signals, trays
+import os
+
+from agent_ways.attend import delivery, ids, instances, layout, ledger, rooms, seen, signals, trays
 from agent_ways.attend.addresses import OPERATOR, channel_name
 from agent_ways.attend.signals import Note, Signal, iso
 from agent_ways.base.values import Value
@@ -123,6 +125,18 @@ class Viewer:
         joined = rooms.joined(self._bus, self.key) if self.instance else list(rooms.all_members(self._bus))
         return [*root_rooms, *(layout.room_of_channel(name) for name in joined), *direct]
 
+    def unseen(self) -> set[str]:
+        """The ids of what waits, is there and was not seen: what `--unseen` lists and `status` counts."""
+        waiting = [one for one in self.waiting() if _is_sent(self._bus, one)]
+        return set(waiting) - set(seen.proofs(self._bus, self.key, waiting))
+
+    def mail(self) -> set[str]:
+        """The ids of what came to the viewer by address, whoever wrote it.
+
+        A person's note to `operator` may be their own, as what a session kept for `self` or an alias and then took up.
+        """
+        return _history(self._bus, self.rooms(DIRECT)) | set(self.waiting())
+
     def own(self) -> set[str]:
         """The ids of what the viewer sent."""
         return {one for tray in self.trays for one in rooms.newest_first(self._bus, layout.room_of_sender(tray))}
@@ -144,14 +158,19 @@ class Viewer:
 
 
 def listing(bus: Bus, viewer: Viewer, chosen: Filter, limit: int = 25, before: str | None = None) -> Page:
-    """The newest `limit` signals that fit, or those `before` an id; own ones are never listed."""
+    """The newest `limit` signals that fit, or those `before` an id. What the viewer said in a room is left out.
+
+    What waits is in the inbox: `unseen` leaves things out and brings none in, also of a channel that was left.
+    """
     if chosen.unseen:
-        named = set(viewer.waiting())
+        named = viewer.unseen()
         if chosen.room:
             named &= _history(bus, viewer.rooms(chosen.room))
-        named -= set(seen.proofs(bus, viewer.key, named))
     else:
-        named = _history(bus, viewer.rooms(chosen.room)) - viewer.own()
+        mail = viewer.mail()
+        named = _history(bus, viewer.rooms(chosen.room)) - (viewer.own() - mail)
+        if not chosen.room:
+            named |= mail
     return _page(bus, viewer, sorted(named, reverse=True), chosen, limit=limit, before=before)
 
 
@@ -229,7 +248,10 @@ def _kept(address: str) -> Iterator[tuple[str, str]]:
 
 
 def unseen(bus: Bus, session: str) -> int:
-    """How many signals wait for a session or tray, held back ones included. Two listings, nothing read."""
+    """How many signals wait for a session or tray, held back ones included. Two listings, nothing read.
+
+    What a killed writer or reader left is counted too; `Viewer.unseen` looks.
+    """
     return len(trays.waiting(bus.root, session)) + len(trays.waiting(bus.root, session, held=True))
 
 
@@ -245,6 +267,13 @@ def read_by_operator(bus: Bus, items: Iterable[Item]) -> None:
         seen.mark(bus, layout.OPERATOR, {one: proof for one in shown if one not in known})
         for one in shown:
             trays.drop(bus, waiting[one])
+
+
+def _is_sent(bus: Bus, signal_id: str) -> bool:
+    """Whether the signal of a slip is in its place, or was archived from there."""
+    day = ids.day(signal_id)
+    archived = os.path.join(layout.archive(bus.root), day, signal_id + ".json")
+    return any(os.path.lexists(path) for path in (layout.signal(bus.root, day, signal_id), archived))
 
 
 def _history(bus: Bus, names: Iterable[str]) -> set[str]:

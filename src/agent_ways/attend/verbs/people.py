@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from agent_ways.attend import aliases, delivery, directory, inbox, instances, layout, ledger, reach, rooms, targets
+from agent_ways.attend import aliases, delivery, directory, inbox, instances, ledger, reach, rooms, targets
 from agent_ways.attend.addresses import ALIVE, DEAD
 from agent_ways.attend.perceiver import perceiver
 from agent_ways.attend.signals import iso
-from agent_ways.attend.verbs.caller import user
+from agent_ways.attend.verbs.caller import user, viewer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def status(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
         "project": _project(caller, instance),
         "channels": rooms.joined(bus, instance.key) if instance else [],
         "enrolled": list(instance.enrolled) if instance else [],
-        "unseen": inbox.unseen(bus, identity.session) if identity.resolved and identity.session else 0,
+        "unseen": len(viewer(caller).unseen()) if identity.record is not None else 0,
         "under_way": _under_way(caller, instance, words),
         "role": _role(caller, instance),
         "conduits": _conduits(caller, instance),
@@ -103,7 +103,7 @@ def _of_person(caller: Caller) -> dict[str, Any]:
         "project": None,
         "channels": list(rooms.all_members(bus)),
         "enrolled": [],
-        "unseen": inbox.unseen(bus, layout.OPERATOR),
+        "unseen": len(viewer(caller).unseen()),
         "under_way": [],
         "role": None,
         "conduits": None,
