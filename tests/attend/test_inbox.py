@@ -309,3 +309,38 @@ def test_mail_of_a_channel_that_was_left_is_listed_for_as_long_as_it_waits(world
     rooms.leave(world.bus, other.key, "deploy")
     assert listed(world, other) == listed(world, other, Filter(unseen=True)) == ["last word"]
     assert listed(world, one, Filter(room="#deploy")) == []
+
+
+@pytest.mark.demand("ATT-2", "ATT-3")
+def test_a_room_that_is_none_is_refused_where_one_reads_as_where_one_sends(world: World) -> None:
+    rooms.create(world.bus, "deploy")
+    with pytest.raises(UsageError) as sent:
+        world.send(None, "x", "#deploi")
+    with pytest.raises(UsageError) as read:
+        inbox.room_named(world.bus, "#deploi")
+    assert (read.value.message, read.value.hint) == (sent.value.message, sent.value.hint)
+    assert read.value.hint == "Did you mean #deploy?"
+    with pytest.raises(UsageError, match="'deploi' is no room") as bare:
+        inbox.room_named(world.bus, "deploi")
+    assert bare.value.hint == "Did you mean #deploy?"
+    for text, meant in {
+        "deploy": "#deploy",
+        "#Deploy": "#deploy",
+        "*": "open",
+        "#open": "open",
+        "direct": "direct",
+    }.items():
+        assert inbox.room_named(world.bus, text) == meant
+
+
+@pytest.mark.demand("ATT-2")
+def test_what_was_said_in_a_dissolved_channel_is_read_as_before(world: World) -> None:
+    one = world.session(100, A)
+    intake.join(world.bus, one, "deploy")
+    world.send(one, "it is out", "#deploy")
+    rooms.dissolve(world.bus, "deploy")
+    for caller in (person(world), session(world, 100)):
+        assert call(caller, "search", room="#deploy", text="out")["total"] == 1
+    assert [found["body"] for found in call(person(world), "inbox", room="#deploy")["signals"]] == ["it is out"]
+    with pytest.raises(UsageError, match="no channel"):
+        world.send(None, "x", "#deploy")

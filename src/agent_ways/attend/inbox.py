@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 
-from agent_ways.attend import delivery, ids, instances, layout, ledger, rooms, seen, signals, trays
-from agent_ways.attend.addresses import OPERATOR, channel_name
+from agent_ways.attend import addresses, delivery, ids, instances, layout, ledger, rooms, seen, signals, trays
+from agent_ways.attend.addresses import OPERATOR, Address, Directory, channel_name
 from agent_ways.attend.signals import Note, Signal, iso
+from agent_ways.base.errors import UsageError
 from agent_ways.base.values import Value
 
 TYPE_CHECKING = False
@@ -155,6 +156,33 @@ class Viewer:
             else (None, None)
             for one in listed
         }
+
+
+def room_named(bus: Bus, text: str) -> str:
+    """The room that `text` means, as a filter has it: "open", "direct", "#name"; nothing for nothing.
+
+    A channel may be named without its `#`; a dissolved one is a room for as long as its messages stay. Raises
+    `UsageError` for any other text, as sending to that channel would.
+    """
+    if text in ("", DIRECT):
+        return text
+    if text in (layout.OPEN, "#open", "*"):
+        return layout.OPEN
+    marked = text.startswith("#")
+    try:
+        name = channel_name(text)
+    except UsageError:
+        if marked:
+            raise
+        name = ""
+    known = rooms.all_members(bus)
+    if name and (name in known or any(rooms.newest_first(bus, layout.room_of_channel(name)))):
+        return f"#{name}"
+    if marked:
+        addresses.resolve([Address(addresses.CHANNEL, name)], Directory(channels=known), None, "")  # raises
+    near = addresses.near_matches(name or text, known)
+    hint = f"Did you mean #{', #'.join(near)}?" if near else "List the channels: attend channels"
+    raise UsageError(f"{text!r} is no room: open, direct or #channel", hint)
 
 
 def listing(bus: Bus, viewer: Viewer, chosen: Filter, limit: int = 25, before: str | None = None) -> Page:

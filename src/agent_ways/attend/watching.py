@@ -10,7 +10,8 @@ import select
 import sys
 
 from agent_ways.attend import ids, layout, render, signals
-from agent_ways.attend.addresses import channel_name
+from agent_ways.attend.addresses import OPERATOR
+from agent_ways.attend.inbox import DIRECT, room_named
 from agent_ways.attend.signals import Signal
 from agent_ways.base.errors import RefusedError
 from agent_ways.base.jsontext import dumps
@@ -26,14 +27,14 @@ if TYPE_CHECKING:
 
 LAST = 5
 _WITHOUT_WATCH = 2.0
-_DIRECT = "direct"
 
 
 def watch(caller: Caller, arguments: dict[str, Any], style: Style, *, as_json: bool, plain: bool) -> int:
     """Print signals as they come, until interrupted or until nobody reads."""
     if not caller.is_person:
         raise RefusedError("watch is for the operator", "A session is told by its loop: attend run; or: attend inbox")
-    bus, room = caller.bus, _room(arguments.get("room", ""))
+    bus = caller.bus
+    room = _address(room_named(bus, arguments.get("room", "")))
     watched = file_watch()
     day = ids.day_of(bus.clock())
     before = signals.all_ids(bus)
@@ -72,11 +73,9 @@ def _is_in(signal: Signal, room: str) -> bool:
     return not room or room in signal.to
 
 
-def _room(text: str) -> str:
+def _address(room: str) -> str:
     """The address by which signals of that room are known; empty for all rooms."""
-    if text in ("", _DIRECT):
-        return "operator" if text else ""
-    return "*" if text in ("open", "#open", "*") else f"#{channel_name(text)}"
+    return {DIRECT: OPERATOR, layout.OPEN: "*"}.get(room, room)
 
 
 def _days(bus: Bus) -> list[str]:

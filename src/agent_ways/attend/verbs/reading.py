@@ -6,7 +6,6 @@ import time
 
 from agent_ways.attend import ids, paging, signals
 from agent_ways.attend import inbox as boxes
-from agent_ways.attend.addresses import parse as parse_address
 from agent_ways.attend.inbox import Filter, Item
 from agent_ways.attend.signals import Note
 from agent_ways.attend.verbs.caller import viewer
@@ -99,12 +98,9 @@ def since_ms(text: str, now_ms: int) -> int:
 
 def _filter(bus: Bus, arguments: dict[str, Any], *, text: str) -> Filter:
     since = arguments.get("since")
-    room = arguments.get("room", "")
-    if room and room != boxes.DIRECT:
-        parse_address(room)
     return Filter(
         unseen=arguments.get("unseen", False),
-        room=room,
+        room=boxes.room_named(bus, arguments.get("room", "")),
         sender=arguments.get("from", ""),
         since=None if since is None else since_ms(since, bus.now_ms()),
         text=text,
