@@ -272,6 +272,53 @@ def test_json_is_one_document_of_every_verb_that_answers_and_refused_by_the_othe
             assert misfits(verb.result, attend.json(verb.name, *given)) == []
 
 
+@pytest.mark.demand("ATT-3")
+def test_what_was_made_or_dissolved_is_said_so_and_its_messages_are_found_as_told(attend: Command) -> None:
+    assert attend.run("channels", "create", "Deploy").stdout == b"#deploy is made\n"
+    attend.run("send", "--to", "#deploy", "it is out")
+    gone = attend.run("channels", "dissolve", "deploy").stdout.decode()
+    assert gone == "#deploy is dissolved; its messages stay: attend search --room '#deploy' TEXT\n"
+    assert attend.json("search", "--room", "#deploy", "out")["total"] == 1
+    assert attend.json("channels") == {"v": 1, "channels": []}
+    made = attend.json("channels", "create", "deploy", "--description", "who deploys")
+    assert made == {"v": 1, "channels": [{"channel": "deploy", "description": "who deploys", "members": []}]}
+
+
+@pytest.mark.demand("ATT-3")
+def test_a_person_is_not_sent_where_only_sessions_may_go(attend: Command) -> None:
+    assert attend.run("channels").stdout == b"no channels; attend channels create NAME makes one\n"
+    attend.run("channels", "create", "deploy")
+    twice = attend.run("channels", "create", "deploy")
+    assert (twice.returncode, b"join" in twice.stderr, b"attend send --to '#deploy'" in twice.stderr) == (
+        3,
+        False,
+        True,
+    )
+    assert attend.run("peers").stdout == b"no session now; attend peers --all lists those that have ended\n"
+    assert attend.run("peers", "--all").stdout == b"no session, nor any that has ended\n"
+    for words in (("show", "zzzz"), ("thread", "zzzz"), ("reply", "--re", "zzzz", "x"), ("inbox", "--id", "zzzz")):
+        assert b"attend search TEXT, or attend watch" in attend.run(*words).stderr
+    assert attend.run("search", "anything").returncode == attend.run("watch", "--help").returncode == 0
+
+
+def test_a_session_is_told_what_a_session_can_do() -> None:
+    style = Style(colours=False, now_ms=0)
+    assert render.text_of("channels", {"channels": []}, style) == "no channels; attend join NAME makes one\n"
+    assert render.text_of("peers", {"peers": []}, style).startswith("no other session now")
+    assert render.text_of("peers", {"peers": []}, style, "all") == "no other session, nor any that has ended\n"
+
+
+@pytest.mark.demand("ATT-2")
+def test_the_operator_is_whoever_sits_at_the_terminal(attend: Command) -> None:
+    attend.run("send", "--to", "operator", "x")
+    login = attend.json("whoami")["user"]
+    for name in ("operator", "OPER", login):
+        assert attend.json("inbox", "--from", name)["total"] == 1
+    host = attend.json("inbox")["signals"][0]["from"]["host"]
+    name, *_ = attend.run("status").stdout.decode().split("\n")
+    assert name.split(None, 1) == ["name", f"operator ({login}@{host})"]
+
+
 def test_visible_keeps_what_is_harmless() -> None:
     assert visible("a\n\tb\u00a0c 👩\u200d🚀") == "a\n\tb\u00a0c 👩\u200d🚀"
     assert visible("\ud800 \x85 \u200f") == "\\ud800 \\x85 \\u200f"

@@ -257,6 +257,22 @@ def test_join_leave_and_channels_agree(world: World) -> None:
         run_verb("leave", {"channel": "deploy"}, caller)
 
 
+def test_a_hint_fits_who_asks(world: World) -> None:
+    world.session(10, A)
+    call(person(world), "channels", action="create", channel="deploy")
+    hints = {}
+    for who, caller in (("person", person(world)), ("session", session(world, 10))):
+        with pytest.raises(RefusedError) as made:
+            run_verb("channels", {"action": "create", "channel": "deploy"}, caller)
+        with pytest.raises(UsageError) as shown:
+            run_verb("show", {"id": "zzzz"}, caller)
+        hints[who] = (made.value.hint, shown.value.hint)
+    assert "attend join deploy" in hints["session"][0]
+    assert "attend send --to '#deploy'" in hints["person"][0]
+    assert "attend inbox" in hints["session"][1]
+    assert "attend search" in hints["person"][1]
+
+
 def test_an_alias_is_taken_with_the_mail_that_waited_for_it_and_let_go(world: World) -> None:
     world.session(10, A)
     world.session(20, B)

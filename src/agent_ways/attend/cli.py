@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from agent_ways.attend.entry import Verb
+    from agent_ways.attend.verbs.caller import Caller
 
 FORMAT = 1
 CLOSED = 141
@@ -94,11 +95,11 @@ def _do(verb: Verb, arguments: dict[str, Any], *, as_json: bool) -> int:
         from agent_ways.attend import watching
 
         _check(verb, arguments)
-        return watching.watch(caller, arguments, _style(), as_json=as_json, plain=not sys.stdout.isatty())
+        return watching.watch(caller, arguments, _style(caller), as_json=as_json, plain=not sys.stdout.isatty())
     return _answer(verb, arguments, caller, as_json=as_json)
 
 
-def _answer(verb: Verb, arguments: dict[str, Any], caller: Any, *, as_json: bool) -> int:
+def _answer(verb: Verb, arguments: dict[str, Any], caller: Caller, *, as_json: bool) -> int:
     from agent_ways.attend.verbs import run_verb
 
     if arguments.get("body") == "-":
@@ -107,7 +108,8 @@ def _answer(verb: Verb, arguments: dict[str, Any], caller: Any, *, as_json: bool
     if as_json:
         _say(dumps(document) + "\n")
     else:
-        _say(render.text_of(verb.name, document, _style()))
+        way = arguments.get("action") or ("all" if arguments.get("all") else "")
+        _say(render.text_of(verb.name, document, _style(caller), way))
     if verb.name in ("inbox", "show") and sys.stdout.isatty() and not as_json:
         from agent_ways.attend.verbs.reading import read_on_terminal
 
@@ -144,11 +146,14 @@ def _standard_input() -> str:
         ) from None
 
 
-def _style() -> render.Style:
+def _style(caller: Caller) -> render.Style:
     import time
 
+    from agent_ways.attend.verbs.caller import user
+
     colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return render.Style(colours=colours, now_ms=int(time.time() * 1000))
+    person = f"{user(caller)}@{caller.bus.owner.host}" if caller.is_person else ""
+    return render.Style(colours=colours, now_ms=int(time.time() * 1000), person=person)
 
 
 def _prepare_streams() -> None:

@@ -10,7 +10,7 @@ import os
 
 from agent_ways.attend import addresses, delivery, ids, instances, layout, ledger, rooms, seen, signals, trays
 from agent_ways.attend.addresses import OPERATOR, Address, Directory, channel_name
-from agent_ways.attend.signals import Note, Signal, iso
+from agent_ways.attend.signals import HUMAN, Note, Signal, iso
 from agent_ways.base.errors import UsageError
 from agent_ways.base.values import Value
 
@@ -90,7 +90,8 @@ class Filter(Value):
         sender = signal.sender
         if self.since is not None and signal.at < self.since:
             return False
-        names = (sender.session or "", sender.user or "", sender.name)
+        operator = OPERATOR if sender.kind == HUMAN else ""  # every person is one, whatever their login
+        names = (sender.session or "", sender.user or "", sender.name, operator)
         if self.sender and not any(name.lower().startswith(self.sender.lower()) for name in names if name):
             return False
         return self.text.casefold() in signal.body.casefold()

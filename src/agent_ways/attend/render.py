@@ -26,13 +26,17 @@ _LINES, _CHARACTERS = 12, 1_000
 
 
 class Style(Value):
-    """How to mark text: with colours, or not at all. `now_ms` decides how times are written."""
+    """How to mark text: with colours, or not at all. `now_ms` decides how times are written.
 
-    __slots__ = ("colours", "now_ms")
+    `person` is who reads, as login@host, and empty for a session: what to do next is not the same for both.
+    """
 
-    def __init__(self, *, colours: bool, now_ms: int) -> None:
+    __slots__ = ("colours", "now_ms", "person")
+
+    def __init__(self, *, colours: bool, now_ms: int, person: str = "") -> None:
         self.colours: Final = colours
         self.now_ms: Final = now_ms
+        self.person: Final = person
 
     def mark(self, text: str, code: str) -> str:
         """`text` in that SGR code, or plain."""
@@ -59,9 +63,9 @@ def line(text: str) -> str:
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
-def text_of(verb: str, document: Document, style: Style) -> str:
-    """What the command prints for a verb's answer."""
-    return RENDERERS[verb](document, style)
+def text_of(verb: str, document: Document, style: Style, way: str = "") -> str:
+    """What the command prints for a verb's answer; `way` is the action or flag by which it was asked for, if any."""
+    return WAYS.get((verb, way), RENDERERS[verb])(document, style)
 
 
 def signal(one: Document, style: Style, *, whole: bool = False) -> str:
@@ -167,7 +171,21 @@ def _channels(document: Document, style: Style) -> str:
         (f"#{one['channel']}", ", ".join(one["members"]) or "nobody", line(one["description"]))
         for one in document["channels"]
     ]
-    return _table(("channel", "members", "for"), rows, style) if rows else "no channels; attend join NAME makes one\n"
+    if not rows:
+        return f"no channels; attend {'channels create' if style.person else 'join'} NAME makes one\n"
+    return _table(("channel", "members", "for"), rows, style)
+
+
+def _created(document: Document, style: Style) -> str:
+    return "".join(f"{style.strong('#' + one['channel'])} is made\n" for one in document["channels"])
+
+
+def _dissolved(document: Document, style: Style) -> str:
+    return "".join(
+        f"{style.strong('#' + one['channel'])} is dissolved; its messages stay: "
+        f"attend search --room '#{one['channel']}' TEXT\n"
+        for one in document["channels"]
+    )
 
 
 def _peers(document: Document, style: Style) -> str:
@@ -180,8 +198,16 @@ def _peers(document: Document, style: Style) -> str:
             (names, aliases, line(one["project"]), line(one["status"]), ", ".join(woken) or "none", str(one["unseen"]))
         )
     if not rows:
-        return "no other sessions; attend peers --all lists those that have ended\n"
+        return f"{_nobody(style)} now; attend peers --all lists those that have ended\n"
     return _table(("name", "alias", "project", "status", "reached by", "unseen"), rows, style)
+
+
+def _all_peers(document: Document, style: Style) -> str:
+    return _peers(document, style) if document["peers"] else f"{_nobody(style)}, nor any that has ended\n"
+
+
+def _nobody(style: Style) -> str:
+    return "no session" if style.person else "no other session"
 
 
 def _status(document: Document, style: Style) -> str:
@@ -199,7 +225,8 @@ def _status(document: Document, style: Style) -> str:
         ("bus", document["bus"]),
     ]
     if document["session"] is None and document["name"] == "operator":
-        lines = [row for row in lines if row[0] in ("name", "channels", "unseen", "bus")]
+        lines = [row for row in lines if row[0] in ("channels", "unseen", "bus")]
+        lines.insert(0, ("name", f"operator ({style.person})" if style.person else "operator"))
     text = "".join(f"{style.faint(f'{name:<11}')}{line(value)}\n" for name, value in lines)
     for name, conduit in (document["conduits"] or {}).items():
         text += f"{style.faint(f'{name:<13}')}{conduit['state']:<8} {line(conduit['reason'])}\n"
@@ -296,3 +323,10 @@ RENDERERS: dict[str, Callable[[Document, Style], str]] = {
     "cleanup": _cleanup,
     "doctor": _doctor,
 }
+
+WAYS: dict[tuple[str, str], Callable[[Document, Style], str]] = {
+    ("channels", "create"): _created,
+    ("channels", "dissolve"): _dissolved,
+    ("peers", "all"): _all_peers,
+}
+"""What is told in another way where it was asked for in another."""

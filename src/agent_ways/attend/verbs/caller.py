@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 
-from agent_ways.attend import instances, intake, sending
+from agent_ways.attend import instances, intake, sending, signals
 from agent_ways.attend.bus import open_bus
 from agent_ways.attend.inbox import Viewer
 from agent_ways.attend.instances import Instance
 from agent_ways.attend.perceiver import perceiver
-from agent_ways.base.errors import RefusedError
+from agent_ways.base.errors import RefusedError, UsageError
 from agent_ways.base.process import process_table
 from agent_ways.base.values import Value
 from agent_ways.claude.identity import identify
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 COMMAND, SERVER = "command", "server"
 """The two frontends."""
+INBOX = "attend inbox"
+SEARCH = "Find it: attend search TEXT, or attend watch --last 20"
+"""What to do where there is no such message. The person's inbox has only what was written to them and to all."""
 _DRIVEN = ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID")
 """Variables that the client sets for what it starts: with one of them, it is no plain terminal."""
 _NOBODY = "unregistered"
@@ -114,6 +117,16 @@ def speaker(caller: Caller) -> tuple[Sender, Instance | None]:
             )
     instance = intake.arrive(caller.bus, caller.identity, "sent")
     return sending.session_sender(instance), instance
+
+
+def named(caller: Caller, text: str) -> str:
+    """The whole id that `text` means, as `signals.find`. A person is told of what looks in all rooms."""
+    try:
+        return signals.find(caller.bus, text)
+    except UsageError as error:
+        if caller.is_person and INBOX in error.hint:
+            raise UsageError(error.message, SEARCH) from None
+        raise
 
 
 def user(caller: Caller) -> str:

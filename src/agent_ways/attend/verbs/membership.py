@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_ways.attend import addresses, aliases, instances, intake, rooms
 from agent_ways.attend.verbs.caller import member
-from agent_ways.base.errors import UsageError
+from agent_ways.base.errors import RefusedError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from agent_ways.attend.bus import Bus
+    from agent_ways.attend.rooms import Channel
     from agent_ways.attend.verbs.caller import Caller
 
 
@@ -48,7 +49,7 @@ def channels(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
     elif name is None:
         raise UsageError(f"{action} needs the channel's name", f"attend channels {action} NAME")
     elif action == "create":
-        found = [rooms.create(caller.bus, name, arguments.get("description", ""))]
+        found = [_create(caller, name, arguments.get("description", ""))]
     else:
         found = [rooms.dissolve(caller.bus, name)]
     return {
@@ -57,6 +58,15 @@ def channels(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
             for one in found
         ]
     }
+
+
+def _create(caller: Caller, text: str, description: str) -> Channel:
+    try:
+        return rooms.create(caller.bus, text, description)
+    except RefusedError as error:  # a person joins no channel, and sees all of them
+        name = addresses.channel_name(text)
+        hint = f"Write to it: attend send --to '#{name}' TEXT; see who is in it: attend channels"
+        raise RefusedError(error.message, hint if caller.is_person else error.hint) from None
 
 
 def alias(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:

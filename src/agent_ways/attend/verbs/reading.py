@@ -8,7 +8,7 @@ from agent_ways.attend import ids, paging, signals
 from agent_ways.attend import inbox as boxes
 from agent_ways.attend.inbox import Filter, Item
 from agent_ways.attend.signals import Note
-from agent_ways.attend.verbs.caller import viewer
+from agent_ways.attend.verbs.caller import SEARCH, named, viewer
 from agent_ways.base.config import duration
 from agent_ways.base.errors import UsageError
 from agent_ways.claude.transcript import iso_ms
@@ -53,12 +53,12 @@ def search(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def thread(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
     """See the catalogue."""
-    return _whole(boxes.thread(caller.bus, viewer(caller), signals.find(caller.bus, arguments["id"])))
+    return _whole(boxes.thread(caller.bus, viewer(caller), named(caller, arguments["id"])))
 
 
 def show(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
     """See the catalogue."""
-    signal_id = signals.find(caller.bus, arguments["id"])
+    signal_id = named(caller, arguments["id"])
     found = _found(caller, signal_id)
     return {"signals": [found.to_json()], "receipts": boxes.receipts(caller.bus, found.signal)}
 
@@ -67,7 +67,8 @@ def _found(caller: Caller, signal_id: str) -> Item:
     found = boxes.show(caller.bus, viewer(caller), signal_id)
     if not isinstance(found, Item):
         why = found.text if isinstance(found, Note) else "it is gone"
-        raise UsageError(f"signal {signal_id} can not be read: {why}", "List the others with: attend inbox")
+        hint = SEARCH if caller.is_person else "List the others with: attend inbox"
+        raise UsageError(f"signal {signal_id} can not be read: {why}", hint)
     return found
 
 
@@ -120,7 +121,7 @@ def _one(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
     if others or "id" not in arguments:
         what = f"id goes with part alone, not with {', '.join(others)}" if others else "part needs an id"
         raise UsageError(what, "Read one message: attend inbox --id ID --part 1")
-    signal_id = signals.find(caller.bus, arguments["id"])
+    signal_id = named(caller, arguments["id"])
     one = _found(caller, signal_id).to_json()
     pieces = paging.parts(one["body"]) if paging.cost(one) > paging.ROOM else [one["body"]]
     part = arguments.get("part", 1)

@@ -6,7 +6,7 @@ from agent_ways.attend import delivery, directory, instances, reach, sending
 from agent_ways.attend.addresses import ALIVE, UNKNOWN
 from agent_ways.attend.quiet import is_quiet
 from agent_ways.attend.trays import OPEN
-from agent_ways.attend.verbs.caller import speaker
+from agent_ways.attend.verbs.caller import named, speaker
 from agent_ways.attend.waking import told_sender
 from agent_ways.keepalive.moves import QUIET
 
@@ -32,7 +32,7 @@ def send(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
         instance,
         arguments["body"],
         to=arguments.get("to") or (),
-        re=arguments.get("re"),
+        re=_answered(caller, arguments),
         on_behalf_of=arguments.get("on_behalf_of"),
     )
     return _result(caller, sent)
@@ -46,10 +46,14 @@ def reply(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
         sender,
         instance,
         arguments["body"],
-        re=arguments.get("re"),
+        re=_answered(caller, arguments),
         on_behalf_of=arguments.get("on_behalf_of"),
     )
     return _result(caller, sent)
+
+
+def _answered(caller: Caller, arguments: dict[str, Any]) -> str | None:
+    return named(caller, arguments["re"]) if arguments.get("re") else None
 
 
 def _result(caller: Caller, sent: Sent) -> dict[str, Any]:
