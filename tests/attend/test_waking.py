@@ -9,6 +9,7 @@ import pytest
 
 from agent_ways.attend import guard, intake, ledger, role, standing, trays, waking
 from agent_ways.attend.sensors.messages import Messages
+from agent_ways.claude import permission, prompts, transcript
 from tests.attend.frontends.callers import call, person, serve, session
 from tests.attend.world import A, B, C, D, World
 from tests.support import transcripts as rows
@@ -161,3 +162,25 @@ def test_the_sender_is_told_too_that_its_mail_is_paced_and_then_kept_until_the_o
         world.clock.advance(1)
         assert call(session(world, 20), "send", body="again", to=[A])["note"] is None
     assert other.session == B
+
+
+@pytest.mark.demand("ID-6", "CON-4")
+@pytest.mark.parametrize(
+    ("behind", "found"), [(0, True), (200, True), (700, True), (1_500, False)], ids=lambda kib: f"{kib}"
+)
+def test_of_a_long_transcript_no_more_is_read_than_tells_the_mode_and_the_last_prompt(
+    world: World, behind: int, found: bool
+) -> None:
+    """`behind` is how many KiB of a long turn stand behind the prompt, `found` whether it is still seen."""
+    world.session(10, A)
+    filler = [rows.tool_result(f"toolu_{number}", STARTED + number, "x" * 10_000) for number in range(150)]
+    world.write(A, *filler)
+    world.write(A, rows.typed("hello", STARTED + 200))
+    world.asks(A)
+    world.write(A, *filler[: behind // 10])
+    path = transcript.find(world.config, A)
+    assert path is not None
+    read = waking.last_rows(path)
+    assert (permission.mode(read) is not None, prompts.in_transcript(read) is not None) == (found, found)
+    size = os.path.getsize(path)
+    assert size - read.start <= (waking.NEAR if behind < 250 else waking.TAIL)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from agent_ways.attend.waking import last_rows
 from agent_ways.base import paths
 from agent_ways.claude import prompts, transcript
 from agent_ways.keepalive import store
@@ -24,6 +25,7 @@ def is_quiet(bus: Bus, instance: Instance) -> bool:
     if not os.path.exists(store.record_path(root, session)):
         return False
     path = transcript.find(instance.config_dir, session)
-    rows = transcript.tail(path) if path else ()
-    typed = prompts.last_prompt_ms(prompts.history_ms(instance.config_dir, session), rows)
+    typed = prompts.last_prompt_ms(
+        prompts.history_ms(instance.config_dir, session), last_rows(path, transcript.TAIL) if path else ()
+    )
     return store.is_quiet(root, session, typed)

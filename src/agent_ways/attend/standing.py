@@ -7,7 +7,7 @@ Must not know conduits, nor how a doorbell is worded.
 
 from __future__ import annotations
 
-from agent_ways.attend.waking import TAIL
+from agent_ways.attend.waking import last_rows
 from agent_ways.claude import permission, settings, transcript
 
 TYPE_CHECKING = False
@@ -38,7 +38,7 @@ def may_show(
     for session in reversed(instance.sessions[:-1][-_CLEARS:]):
         path = transcript.find(instance.config_dir, session)
         if path is not None:
-            earlier = transcript.tail(path, TAIL)
+            earlier = last_rows(path)
             newest = max((row.at for row in earlier if row.at is not None), default=0)
             return newest >= record.started_at and permission.asks(earlier)
     return False

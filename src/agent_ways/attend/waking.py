@@ -10,7 +10,7 @@ from __future__ import annotations
 from agent_ways.attend import guard, headers, layout, rooms, signals, trays
 from agent_ways.attend.signals import SESSION, Signal
 from agent_ways.base.values import Value
-from agent_ways.claude import prompts, transcript
+from agent_ways.claude import permission, prompts, transcript
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from agent_ways.attend.ledger import Ledger
     from agent_ways.attend.trays import Slip
     from agent_ways.claude.records import SessionRecord
-    from agent_ways.claude.transcript import Row
+    from agent_ways.claude.transcript import Row, Rows
 
 REMEMBERED = 512
 """Newest signals that are read for the guard's count, at most: reading ends where its senders have sent their limit."""
-TAIL = 1 << 20
-"""Bytes of the transcript that the mode and the operator's last prompt are read from."""
+NEAR, TAIL = 256 << 10, 1 << 20
+"""Bytes of the transcript that the mode and the operator's last prompt are read from: at first, and where one is not in
+those. A parsed MiB takes a server from 6 to 17 MB."""
 _SENT = 128
 """Newest signals of a sender that are looked at to tell it of the guard."""
 _WOKE = "woke"
@@ -43,6 +44,17 @@ class Waking(Value):
         self.slips: Final = slips
         self.notes: Final = notes
         self.later: Final = later
+
+
+def last_rows(path: str, most: int = TAIL) -> Rows:
+    """The transcript's last rows: as many as tell the permission mode and the operator's last prompt, if they can.
+
+    In all, `most` bytes.
+    """
+    near = transcript.tail(path, NEAR)
+    if near.start == 0 or (permission.mode(near) is not None and prompts.in_transcript(near) is not None):
+        return near
+    return transcript.tail(path, most)
 
 
 def wakes(slips: Iterable[Slip]) -> bool:
@@ -105,7 +117,7 @@ def told_sender(bus: Bus, instance: Instance, record: SessionRecord | None, peer
     if len(times) <= guard.PACED:
         return ""
     path = transcript.find(instance.config_dir, instance.session)
-    since = operator_ms(instance, record, transcript.tail(path, TAIL) if path else ()) or 0
+    since = operator_ms(instance, record, last_rows(path) if path else ()) or 0
     return guard.told(instance.name, sum(at > since for at in times))
 
 

@@ -155,7 +155,7 @@ class Inbound:
 
     def _perceive(self, instance: Instance, session: View) -> float | None:
         path = transcript.find(session.config_dir, instance.session)
-        rows = transcript.tail(path, waking.TAIL) if path else None
+        rows = waking.last_rows(path) if path else None
         session = sight.over_rows(session, rows or ())
         verdict = idle.idle(session.record, rows)
         idle_for = _since_status(session.record, self._world.wall()) if verdict else None

@@ -76,7 +76,7 @@ class Messages:
         bus, client = self._bus, instance.client
         record = records.read(instance.config_dir, client.pid, bus.table) if client else None
         path = transcript.find(instance.config_dir, instance.session)
-        rows = transcript.tail(path, waking.TAIL) if path else ()
+        rows = waking.last_rows(path) if path else ()
         chosen = waking.choose(bus, opened, instance, slips, waking.operator_ms(instance, record, rows))
         return chosen, may_show(instance, record, rows, bus.table.argv(record.pid) if record else None)
 
