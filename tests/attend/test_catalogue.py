@@ -41,9 +41,22 @@ def test_help_and_reference_name_every_parameter_of_a_verb(verb: Verb) -> None:
     for one in verb.parameters:
         assert (one.option if one.place == OPTION else one.shown) in shown
         assert f"`{one.option if one.place == OPTION else one.name}`" in section
-    assert verb.summary in words.help_text()
+    assert verb.summary in " ".join(words.help_text().split())
     assert verb.example in shown
     assert verb.example in section
+
+
+@pytest.mark.parametrize(("columns", "width"), [(0, 80), (60, 60), (80, 80), (95, 95), (200, 95), (7, 40)])
+def test_help_is_as_wide_as_the_terminal_up_to_95_columns_and_80_where_there_is_none(columns: int, width: int) -> None:
+    assert words.width_of(columns) == width
+    texts = [words.help_text(width), *(words.help_of(verb, width) for verb in commands.VERBS)]
+    lines = [line for text in texts for line in text.split("\n")]
+    kept_whole = ("usage: ", "example: ")  # to be copied
+    wide = [one for one in lines if len(one) > width and not one.startswith(kept_whole) and " " in one.strip()]
+    assert wide == []
+    assert max(len(line) for line in words.help_text(width).split("\n")) > width - 15
+    for verb in commands.VERBS:
+        assert verb.summary in " ".join(words.help_of(verb, width).split())
 
 
 @pytest.mark.demand("ATT-3")
@@ -111,7 +124,7 @@ def test_the_completion_of_bash_is_a_script_that_completes() -> None:
         ("inbox --unseen=yes", "takes no value"),
         ("inbox extra", "does not know what to do with: extra"),
         ("inbox --limit 1 --limit 2", "given twice"),
-        ("show", "needs ID"),
+        ("thread", "needs ID"),
     ],
 )
 def test_words_that_do_not_fit_are_refused_with_what_would(line: str, says: str) -> None:

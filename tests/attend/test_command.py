@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pty
 import select
+import struct
 import subprocess
+import termios
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -44,9 +47,10 @@ class Command:
         answer: dict[str, Any] = json.loads(ran.stdout)
         return answer
 
-    def on_terminal(self, *words: str, **env: str) -> str:
-        """What a terminal is sent."""
+    def on_terminal(self, *words: str, columns: int = 0, until: str = "", **env: str) -> str:
+        """What a terminal is sent; with `until` the command is ended when that was read."""
         leader, follower = pty.openpty()
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         with subprocess.Popen(
             [*ATTEND, *words], env={**self.env, **env}, stdin=follower, stdout=follower, stderr=follower
         ) as process:
@@ -60,6 +64,8 @@ class Command:
                 if not more:
                     break
                 data += more
+                if until and until in data.decode(errors="replace"):
+                    process.terminate()
             process.wait(30)
         os.close(leader)
         return data.decode()
@@ -213,6 +219,23 @@ def test_watch_prints_each_message_once_as_it_comes_plain_when_piped(attend: Com
         assert process.stdout.read() == b""
 
 
+def test_watch_wraps_a_long_body_at_words_on_a_terminal_and_nowhere_else(attend: Command) -> None:
+    url = "https://example.invalid/" + "x" * 60
+    body = (
+        f"the migration waits for the review of the schema change 日本語の長い文 {url}\n    and the indented line stays"
+    )
+    attend.run("send", "--to", "operator", body + " END")
+    shown = attend.on_terminal("watch", columns=40, until="END", NO_COLOR="1").replace("\r", "").split("\n")[1:5]
+    assert shown == [
+        "    the migration waits for the review",
+        "    of the schema change 日本語の長い文",
+        f"    {url}",
+        "        and the indented line stays END",
+    ]
+    assert f"    {body}".partition("\n")[0] in attend.on_terminal("show", "last", columns=40).replace("\r", "")
+    assert body.partition("\n")[0] in attend.run("inbox").stdout.decode()
+
+
 def test_watch_begins_on_a_machine_without_a_bus_and_ends_when_nobody_reads(attend: Command) -> None:
     with subprocess.Popen(
         [*ATTEND, "watch", "--json"], env=attend.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -252,6 +275,8 @@ def test_every_verb_prints_its_help_and_version_is_told(attend: Command) -> None
     assert attend.run("--version").stdout.startswith(b"attend 0.")
     assert attend.run("--help").stdout == attend.run("help").stdout
     assert attend.run("send", "--help").stdout == attend.run("help", "send").stdout
+    assert max(map(len, attend.run("--help").stdout.decode().split("\n"))) in range(70, 81)
+    assert max(map(len, attend.on_terminal("--help", columns=60).replace("\r", "").split("\n"))) in range(50, 61)
     none = attend.run()
     assert (none.returncode, none.stdout) == (2, b"")
     assert b"usage: attend" in none.stderr

@@ -215,6 +215,25 @@ def test_show_tells_what_became_of_a_message_for_each_recipient(world: World) ->
     assert states == {one.name: "pushed", other.name: "queued"}
 
 
+@pytest.mark.demand("ATT-3")
+def test_show_without_an_id_shows_the_newest_that_the_caller_can_see(world: World) -> None:
+    for words in ({}, {"id": "last"}, {"id": "LAST"}):
+        with pytest.raises(UsageError, match="no message yet"):
+            run_verb("show", words, person(world))
+    one, other = world.session(10, A), world.session(20, B)
+    world.session(30, C)
+    world.send(one, "to everybody")
+    world.send(one, "between two", B)
+    newest = {10: "between two", 20: "between two", 30: "to everybody"}
+    for pid, body in newest.items():
+        assert call(session(world, pid), "show")["signals"][0]["body"] == body
+    [found] = call(person(world), "show", id_="last")["signals"]
+    assert (found["body"], found["state"]) == ("between two", None)
+    world.send(other, "for you", "operator")
+    assert call(person(world), "show")["signals"][0]["body"] == "for you"
+    assert call(session(world, 30), "show")["signals"][0]["body"] == "to everybody"
+
+
 @pytest.mark.field_report(92)
 def test_peers_are_the_others_with_how_each_is_reached(world: World) -> None:
     world.session(10, A)

@@ -16,7 +16,7 @@ from agent_ways.base.jsontext import dumps
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import Any, TextIO
 
     from agent_ways.attend.entry import Verb
     from agent_ways.attend.verbs.caller import Caller
@@ -50,15 +50,16 @@ def _run(given: list[str], *, as_json: bool) -> int:
 
         return _say(f"attend {__version__}\n")
     if not given:
-        sys.stderr.write(words.help_text())
+        sys.stderr.write(words.help_text(words.width_of(_columns(sys.stderr))))
         return UsageError.exit_code
+    width = words.width_of(_columns(sys.stdout))
     if given[0] in (HELP, "-h", "help"):
-        return _say(words.help_of(words.verb_of(given[1])) if given[1:] else words.help_text())
+        return _say(words.help_of(words.verb_of(given[1]), width) if given[1:] else words.help_text(width))
     verb = words.verb_of(given[0])
     rest = given[1:]
     plain = rest[: rest.index("--")] if "--" in rest else rest
     if HELP in plain or "-h" in plain:
-        return _say(words.help_of(verb))
+        return _say(words.help_of(verb, width))
     if as_json and verb.result is None:
         raise UsageError(
             f"attend {verb.name} has no {JSON}: what it prints is for the client", f"See: attend {verb.name} {HELP}"
@@ -153,7 +154,17 @@ def _style(caller: Caller) -> render.Style:
 
     colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     person = f"{user(caller)}@{caller.bus.owner.host}" if caller.is_person else ""
-    return render.Style(colours=colours, now_ms=int(time.time() * 1000), person=person)
+    return render.Style(colours=colours, now_ms=int(time.time() * 1000), person=person, width=_columns(sys.stdout))
+
+
+def _columns(stream: TextIO) -> int:
+    """How wide the terminal is that `stream` goes to, in characters; 0 where it goes to none, or nobody knows."""
+    if not stream.isatty():
+        return 0
+    try:
+        return os.get_terminal_size(stream.fileno()).columns
+    except OSError:
+        return 0
 
 
 def _prepare_streams() -> None:

@@ -38,7 +38,8 @@ COMMANDS: tuple[Verb, ...] = (
     Verb(
         "show",
         "Show one message whole, and what became of it for each recipient.",
-        parameters=(ID,),
+        more="Without an id, or with last: the newest message that you can see.",
+        parameters=(Parameter("id", TEXT, "The signal's id, or the end of it; or last.", place=WORD),),
         result=shape(
             v=VERSION,
             signals=listed(SIGNAL),

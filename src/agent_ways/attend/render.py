@@ -23,20 +23,24 @@ _KEPT = frozenset("\n\t\u00a0\u200c\u200d\u202f\u3000")
 """Not printable by Unicode's rule, and harmless: line and tab, spaces, the joiners of scripts and emoji."""
 _LINES, _CHARACTERS = 12, 1_000
 """What a list shows of a message's text."""
+_NARROWEST = 20
+"""Columns below which wrapping helps nobody."""
 
 
 class Style(Value):
     """How to mark text: with colours, or not at all. `now_ms` decides how times are written.
 
-    `person` is who reads, as login@host, and empty for a session: what to do next is not the same for both.
+    `person` is who reads, as login@host, and empty for a session: what to do next is not the same for both. `width` is
+    how many columns there are, 0 for no terminal: nothing is wrapped then.
     """
 
-    __slots__ = ("colours", "now_ms", "person")
+    __slots__ = ("colours", "now_ms", "person", "width")
 
-    def __init__(self, *, colours: bool, now_ms: int, person: str = "") -> None:
+    def __init__(self, *, colours: bool, now_ms: int, person: str = "", width: int = 0) -> None:
         self.colours: Final = colours
         self.now_ms: Final = now_ms
         self.person: Final = person
+        self.width: Final = width
 
     def mark(self, text: str, code: str) -> str:
         """`text` in that SGR code, or plain."""
@@ -118,10 +122,43 @@ def _body(one: Document, style: Style, *, whole: bool) -> str:
     text = visible(one["body"])
     lines = text.split("\n")
     if whole or (len(lines) <= _LINES and len(text) <= _CHARACTERS):
-        return "".join(f"    {part}\n" for part in lines)
+        return _indented(lines, style)
     cut = text[:_CHARACTERS].split("\n")[:_LINES]
     more = style.faint(f"(cut: attend show {ids.short(one['id'])})")
-    return "".join(f"    {part}\n" for part in cut) + f"    {more}\n"
+    return _indented(cut, style) + f"    {more}\n"
+
+
+def _indented(lines: Sequence[str], style: Style) -> str:
+    return "".join(f"    {part}\n" for one in lines for part in _folded(one, style.width - 4))
+
+
+def _folded(text: str, width: int) -> list[str]:
+    """A line as lines of at most `width` columns, cut at spaces; what has no space where one is needed stays whole."""
+    if width < _NARROWEST or _columns(text) <= width:
+        return [text]
+    found: list[str] = []
+    line: list[str] = []
+    size = -1
+    for word in text.split(" "):
+        more = 1 + _columns(word)
+        if any(line) and size + more > width:
+            found.append(" ".join(line))
+            line, size = [], -1
+        line.append(word)
+        size += more
+    return [*found, " ".join(line)]
+
+
+def _columns(text: str) -> int:
+    """How many columns a terminal takes for a text: two for a wide character, none for one that goes on another."""
+    if text.isascii():
+        return len(text) + 7 * text.count("\t")
+    import unicodedata
+
+    return sum(
+        0 if unicodedata.combining(one) or one == "\u200d" else 2 if unicodedata.east_asian_width(one) in "WF" else 1
+        for one in text
+    )
 
 
 def _page(document: Document, style: Style) -> str:
@@ -141,8 +178,9 @@ def _thread(document: Document, style: Style) -> str:
 
 def _show(document: Document, style: Style) -> str:
     one = document["signals"][0]
+    as_it_is = Style(colours=style.colours, now_ms=style.now_ms)  # its lines, to be copied
     text = (
-        signal(one, style, whole=True)
+        signal(one, as_it_is, whole=True)
         + f"\nid      {one['id']}\nthread  {one['thread']}\nroom    {line(one['room'])}\n"
     )
     for receipt in document["receipts"]:

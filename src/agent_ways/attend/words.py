@@ -18,17 +18,21 @@ if TYPE_CHECKING:
     from agent_ways.attend.entry import Parameter, Verb
 
 JSON, HELP = "--json", "--help"
-_WIDTH = 96
-_INDENT = 24
+WIDTH, WIDEST, NARROWEST = 80, 95, 40
+"""Columns of help where nobody says how many there are, at most, and at least."""
+_INDENT, _NAMES = 24, 14
 
-OPENING = """\
-usage: attend VERB [options] [words]
-
-The signal bus between Claude Code sessions: messages that are kept until they were read.
-"""
-CLOSING = """\
-Every verb that answers takes --json (one JSON object instead of text); all take --help. attend --version: the version.
-"""
+OPENING = (
+    "usage: attend VERB [options] [words]",
+    "",
+    "The signal bus between Claude Code sessions: messages that are kept until they were read.",
+    "",
+)
+CLOSING = (
+    "Every verb that answers takes --json (one JSON object instead of text); all take --help.",
+    "attend --version: the version.",
+    "",
+)
 
 
 def verb_of(word: str) -> Verb:
@@ -110,27 +114,34 @@ def _hint(verb: Verb, name: str, options: list[str]) -> str:
     return "A text that begins with -- goes behind --" if words else f"See: attend {verb.name} --help"
 
 
-def help_text() -> str:
-    """`attend --help`."""
-    lines = [OPENING]
+def help_text(width: int = WIDTH) -> str:
+    """`attend --help`, in lines of `width` columns."""
+    lines = [line for text in OPENING for line in _wrapped(text, 0, width)]
     for group in catalogue.GROUPS:
         lines.append(f"{group}:")
-        lines += [f"  {verb.name:<11} {verb.summary}" for verb in commands.VERBS if verb.group == group]
+        for verb in commands.VERBS:
+            if verb.group == group:
+                lines += _beside(f"  {verb.name:<11} ", _wrapped(verb.summary, _NAMES, width))
         lines.append("")
-    return "\n".join([*lines, CLOSING])
+    return "\n".join([*lines, *(line for text in CLOSING for line in _wrapped(text, 0, width))])
 
 
-def help_of(verb: Verb) -> str:
-    """`attend VERB --help`."""
-    lines = [usage(verb), "", *_wrapped(verb.summary, 0)]
+def help_of(verb: Verb, width: int = WIDTH) -> str:
+    """`attend VERB --help`, in lines of `width` columns."""
+    lines = [usage(verb), "", *_wrapped(verb.summary, 0, width)]
     if verb.more:
-        lines += _wrapped(verb.more, 0)
+        lines += _wrapped(verb.more, 0, width)
     lines.append("")
     for one in verb.parameters:
-        lines += _row(_left(one), one.help)
-    lines += _row(JSON, "Print one JSON object instead of text.") if verb.result else []
-    lines += _row(HELP, "Print this text.")
+        lines += _row(_left(one), one.help, width)
+    lines += _row(JSON, "Print one JSON object instead of text.", width) if verb.result else []
+    lines += _row(HELP, "Print this text.", width)
     return "\n".join([*lines, "", f"example: {verb.example}", ""])
+
+
+def width_of(columns: int) -> int:
+    """The width of help on a terminal of so many columns; 0 where there is no terminal."""
+    return max(NARROWEST, min(columns, WIDEST)) if columns else WIDTH
 
 
 def usage(verb: Verb) -> str:
@@ -151,18 +162,23 @@ def _left(one: Parameter) -> str:
     return one.option if one.kind == FLAG else f"{one.option} {one.shown}"
 
 
-def _row(left: str, text: str) -> list[str]:
-    lines = _wrapped(text, _INDENT)
+def _row(left: str, text: str, width: int) -> list[str]:
+    lines = _wrapped(text, _INDENT, width)
     head = f"  {left}"
     if len(head) + 2 > _INDENT:
         return [head, *lines]
-    return [f"{head:<{_INDENT}}{lines[0].lstrip()}", *lines[1:]]
+    return _beside(f"{head:<{_INDENT}}", lines)
 
 
-def _wrapped(text: str, indent: int) -> list[str]:
+def _beside(head: str, lines: list[str]) -> list[str]:
+    """`lines`, with `head` in the indent of the first."""
+    return [f"{head}{lines[0].lstrip()}", *lines[1:]]
+
+
+def _wrapped(text: str, indent: int, width: int) -> list[str]:
     lines, line = [], ""
     for word in text.split():
-        if line and indent + len(line) + 1 + len(word) > _WIDTH:
+        if line and indent + len(line) + 1 + len(word) > width:
             lines.append(" " * indent + line)
             line = word
         else:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from agent_ways.attend.verbs.caller import Caller
 
 LIMIT = 25
+LAST = "last"
 
 
 def inbox(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -58,9 +59,17 @@ def thread(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def show(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
     """See the catalogue."""
-    signal_id = named(caller, arguments["id"])
-    found = _found(caller, signal_id)
+    wanted = arguments.get("id", LAST).lower()
+    found = _newest(caller) if wanted == LAST else _found(caller, named(caller, wanted))
     return {"signals": [found.to_json()], "receipts": boxes.receipts(caller.bus, found.signal)}
+
+
+def _newest(caller: Caller) -> Item:
+    """The newest message of all that search finds for the caller."""
+    page = boxes.search(caller.bus, viewer(caller), Filter(), 1)
+    if not page.items:
+        raise UsageError("there is no message yet", "Write one: attend send TEXT")
+    return page.items[0]
 
 
 def _found(caller: Caller, signal_id: str) -> Item:
