@@ -56,7 +56,7 @@ def test_help_is_as_wide_as_the_terminal_up_to_95_columns_and_80_where_there_is_
     assert wide == []
     assert max(len(line) for line in words.help_text(width).split("\n")) > width - 15
     for verb in commands.VERBS:
-        assert verb.summary in " ".join(words.help_of(verb, width).split())
+        assert words.summary(verb) in " ".join(words.help_of(verb, width).split())
 
 
 @pytest.mark.demand("ATT-3")
@@ -65,7 +65,9 @@ def test_the_example_of_a_verb_is_a_command_line_that_its_grammar_takes(verb: Ve
     line = verb.example.partition(" < ")[0].removeprefix("source <(").removesuffix(")")
     command, name, *rest = shlex.split(line)
     assert (command, name) == ("attend", verb.name)
-    assert problems(verb, words.parse(verb, rest), tool=False) == []
+    arguments = words.parse(verb, rest)
+    words.check(verb, arguments)
+    assert problems(verb, arguments, tool=False) == []
 
 
 @pytest.mark.demand("ATT-3", "SRV-6")
@@ -132,6 +134,39 @@ def test_words_that_do_not_fit_are_refused_with_what_would(line: str, says: str)
     with pytest.raises(UsageError, match=says) as met:
         words.parse(BY_NAME[name], rest)
     assert met.value.hint
+
+
+@pytest.mark.parametrize(
+    ("line", "says", "hint"),
+    [
+        ("inbox --limit -1", "--limit must be at least 1", "--limit 1"),
+        ("inbox --limit 0", "--limit must be at least 1", "--limit 1"),
+        ("inbox --limit=201", "--limit must be at most 200", "--limit 200"),
+        (f"inbox --limit {'9' * 5000}", "--limit must be at most 200", "--limit 200"),
+        ("watch --last -1", "--last must be at least 0", "--last 0"),
+        ("channels dissolv deploy", "does not know 'dissolv'; it takes: list, create, dissolve", "channels dissolve?"),
+        ("channels deploy", "does not know 'deploy'; it takes: list, create, dissolve", "Example: attend channels"),
+        ("hook sesion-start", "does not know 'sesion-start'; it takes: session-start", "hook session-start?"),
+        ("completion tcsh", "it takes: bash, zsh, fish", "completion bash"),
+        ("inbox --drain --format hok", "--format must be one of: hook, text", "--format hook?"),
+        ("run --sensor messages --sensor mesages", "--sensor must be one of: messages, keepwarm", "--sensor messages?"),
+    ],
+)
+def test_a_value_that_can_not_be_is_named_as_the_command_line_has_it(line: str, says: str, hint: str) -> None:
+    name, *rest = line.split()
+    with pytest.raises(UsageError) as met:
+        words.check(BY_NAME[name], words.parse(BY_NAME[name], rest))
+    assert says in met.value.message
+    assert hint in met.value.hint
+
+
+def test_help_says_of_what_is_for_sessions_alone_that_it_is() -> None:
+    told = "(inside a session only)"
+    found = {verb.name for verb in commands.VERBS if told in " ".join(words.help_of(verb).split())}
+    assert found == {"join", "leave", "alias", "keepwarm", "run"}
+    assert " ".join(words.help_text().split()).count(told) == len(found)
+    assert reference.reference().count(told) == 2 * len(found)
+    assert not any(told in str(verb.tool_entry()) for verb in catalogue.tools())
 
 
 def test_options_stand_anywhere_and_everything_behind_two_dashes_is_text() -> None:

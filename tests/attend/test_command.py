@@ -154,6 +154,10 @@ def test_sixty_four_kibibytes_are_sent_and_one_byte_more_is_refused_with_what_to
         (("watch", "--room", "#nope"), b"", 2, "there is no channel #nope"),
         (("inbox", "--room", "nope"), b"", 2, "'nope' is no room: open, direct or #channel"),
         (("watch", "--room", "../x"), b"", 2, "'../x' is no room: open, direct or #channel"),
+        (("inbox", "--limit", "-1"), b"", 2, "--limit must be at least 1"),
+        (("channels", "creat", "x"), b"", 2, "does not know 'creat'"),
+        (("channels", "list", "--description", "x"), b"", 2, "list takes no description"),
+        (("channels", "list", "x"), b"", 2, "no channel #x"),
         (("join", "x"), b"", 3, "plain terminal"),
         (("keepwarm",), b"", 3, "plain terminal"),
         (("run",), b"", 3, "belongs to a session"),
@@ -331,6 +335,26 @@ def test_a_session_is_told_what_a_session_can_do() -> None:
     assert render.text_of("channels", {"channels": []}, style) == "no channels; attend join NAME makes one\n"
     assert render.text_of("peers", {"peers": []}, style).startswith("no other session now")
     assert render.text_of("peers", {"peers": []}, style, "all") == "no other session, nor any that has ended\n"
+
+
+@pytest.mark.demand("ATT-2")
+def test_what_is_kept_for_somebody_is_said_once(attend: Command, tmp_path: Path) -> None:
+    for to, note in (
+        ("self", "kept for the next session that starts in "),
+        (str(tmp_path), f"no live session in {tmp_path}; kept for the next one there"),
+    ):
+        _, said, end = attend.run("send", "--to", to, "x").stdout.decode().split("\n")
+        assert (said.startswith(note), end) == (True, "")
+    assert "operator: queued" in attend.run("send", "--to", "operator", "--to", "self", "x").stdout.decode()
+
+
+def test_what_no_note_says_of_a_recipient_stands_beside_it() -> None:
+    kept = {"session": "x", "name": "Fern-alpha", "state": "no live session; kept"}
+    document = {"id": "0" * 12 + "-" + "0" * 8, "room": "#deploy", "recipients": [kept], "note": None}
+    style = Style(colours=False, now_ms=0)
+    assert "Fern-alpha: no live session; kept" in render.text_of("send", document, style)
+    document["note"] = "no live session: Fern-alpha has ended; kept until it is resumed"
+    assert render.text_of("send", document, style).count("Fern-alpha") == 1
 
 
 @pytest.mark.demand("ATT-2")

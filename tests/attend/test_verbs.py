@@ -268,7 +268,11 @@ def test_join_leave_and_channels_agree(world: World) -> None:
     ] == [{"channel": "deploy", "description": "who deploys", "members": []}]
     assert call(caller, "join", channel="deploy")["changed"]
     assert not call(caller, "join", channel="#deploy")["changed"]
+    call(person(world), "channels", action="create", channel="other")
     assert call(person(world), "channels")["channels"][0]["members"] == [me.name]
+    assert [one["channel"] for one in call(person(world), "channels", action="list", channel="other")["channels"]] == [
+        "other"
+    ]
     assert call(caller, "leave", channel="deploy")["members"] == []
     assert not call(caller, "leave", channel="deploy")["changed"]
     call(person(world), "channels", action="dissolve", channel="deploy")

@@ -64,30 +64,28 @@ def _run(given: list[str], *, as_json: bool) -> int:
         raise UsageError(
             f"attend {verb.name} has no {JSON}: what it prints is for the client", f"See: attend {verb.name} {HELP}"
         )
-    return _do(verb, words.parse(verb, rest), as_json=as_json)
+    arguments = words.parse(verb, rest)
+    words.check(verb, arguments)
+    return _do(verb, arguments, as_json=as_json)
 
 
 def _do(verb: Verb, arguments: dict[str, Any], *, as_json: bool) -> int:
     if verb.name == "completion":
         from agent_ways.attend.completion import script
 
-        _check(verb, arguments)
         text = script(arguments["shell"])
         return _say(dumps({"v": FORMAT, "shell": arguments["shell"], "script": text}) + "\n" if as_json else text)
     if verb.name == "hook":
         from agent_ways.attend import hooks
 
-        _check(verb, arguments)
         return hooks.run(arguments["name"])
     if verb.name == "inbox" and (arguments.pop("drain", False) or "format" in arguments):
         from agent_ways.attend import drain
 
-        _check(verb, arguments)
         return drain.run(arguments.get("format", "text"), os.environ, as_json=as_json)
     if verb.name == "run":
         from agent_ways.attend import loop
 
-        _check(verb, arguments)
         return loop.run(tuple(arguments.get("sensor", ())), os.environ)
     from agent_ways.attend.verbs.caller import COMMAND, open_caller
 
@@ -95,7 +93,6 @@ def _do(verb: Verb, arguments: dict[str, Any], *, as_json: bool) -> int:
     if verb.name == "watch":
         from agent_ways.attend import watching
 
-        _check(verb, arguments)
         return watching.watch(caller, arguments, _style(caller), as_json=as_json, plain=not sys.stdout.isatty())
     return _answer(verb, arguments, caller, as_json=as_json)
 
@@ -125,14 +122,6 @@ def _code(verb: str, document: Mapping[str, Any]) -> int:
     if verb == "doctor":
         return int(any(one["status"] == "failed" for one in document["findings"]))
     return 0
-
-
-def _check(verb: Verb, arguments: dict[str, Any]) -> None:
-    from agent_ways.attend.verbs import problems
-
-    trouble = problems(verb, arguments, tool=False)
-    if trouble:
-        raise UsageError(" ".join(trouble), f"Example: {verb.example}")
 
 
 def _standard_input() -> str:

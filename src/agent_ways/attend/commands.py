@@ -99,7 +99,7 @@ COMMANDS: tuple[Verb, ...] = (
                 shown="[list|create|dissolve]",
                 choices=("list", "create", "dissolve"),
             ),
-            Parameter("channel", TEXT, "The channel's name.", place=WORD),
+            Parameter("channel", TEXT, "The channel's name; with list, only that one.", place=WORD),
             Parameter("description", TEXT, "What a new one is for, in a line.", shown="TEXT"),
         ),
         result=shape(v=VERSION, channels=listed(shape(channel=A_TEXT, description=A_TEXT, members=listed(A_TEXT)))),
@@ -238,3 +238,6 @@ COMMANDS: tuple[Verb, ...] = (
 
 VERBS: tuple[Verb, ...] = tuple(verb for group in GROUPS for verb in (*TOOLS, *COMMANDS) if verb.group == group)
 """Every verb, by the groups of the help, in each the tools first."""
+
+SESSIONS_ONLY = ("join", "leave", "alias", "keepwarm", "run")
+"""The verbs that a person at a terminal has no use for: they are about the session that runs them."""

@@ -29,16 +29,18 @@ content. Exit codes are those of [errors](errors.md); what lies on disk is in [t
 
 def reference() -> str:
     """The whole page."""
-    rows = [
-        f"| [{verb.name}](#attend-{verb.name}) | {verb.summary} | {f'`attend_{verb.name}`' if verb.tool else ''} |"
-        for verb in commands.VERBS
-    ]
+    rows = [_line(verb) for verb in commands.VERBS]
     return _HEAD + "\n".join(rows) + "\n" + "".join(_section(verb) for verb in commands.VERBS)
+
+
+def _line(verb: Verb) -> str:
+    tool = f"`attend_{verb.name}`" if verb.tool else ""
+    return f"| [{verb.name}](#attend-{verb.name}) | {words.summary(verb)} | {tool} |"
 
 
 def _section(verb: Verb) -> str:
     lines = ["", f"## attend {verb.name}", "", f"    {words.usage(verb).removeprefix('usage: ')}", ""]
-    lines.append(f"{verb.summary} {verb.more}".strip())
+    lines.append(f"{words.summary(verb)} {verb.more}".strip())
     if verb.tool:
         lines += ["", f"MCP tool `attend_{verb.name}`{', read-only' if verb.read_only else ''}."]
     if verb.parameters:

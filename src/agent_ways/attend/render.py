@@ -194,8 +194,15 @@ def _show(document: Document, style: Style) -> str:
 def _sent(document: Document, style: Style) -> str:
     text = f"{ids.short(document['id'])} to {line(document['room'])}\n"
     for one in document["recipients"]:
-        text += f"  {style.strong(line(one['name']))}: {one['state']}\n"
+        if not _is_said(one, document["note"] or ""):
+            text += f"  {style.strong(line(one['name']))}: {one['state']}\n"
     return text + (f"{visible(document['note'])}\n" if document["note"] else "")
+
+
+def _is_said(recipient: Document, note: str) -> bool:
+    """Whether the note says of that very recipient that it is kept, and until when."""
+    whom = recipient["name"].removeprefix("the next session of ").removeprefix("the next session in ")
+    return bool(recipient["state"] == "no live session; kept" and whom in note)
 
 
 def _membership(document: Document, style: Style) -> str:

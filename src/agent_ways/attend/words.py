@@ -83,9 +83,10 @@ def _put(arguments: dict[str, Any], one: Parameter, value: str) -> None:
     elif one.name in arguments:
         raise UsageError(f"{one.option} was given twice", "Give it once.")
     elif one.kind == COUNT:
-        if not (value.isascii() and value.isdigit() and len(value) < 10):
+        digits = value.removeprefix("-")
+        if not (digits.isascii() and digits.isdigit()):
             raise UsageError(f"{one.option} needs a whole number, not {value!a}", f"Write: {one.option} 10")
-        arguments[one.name] = int(value)
+        arguments[one.name] = int(value[:20])  # a longer one is out of every range all the same
     else:
         arguments[one.name] = value
 
@@ -106,6 +107,31 @@ def _place(verb: Verb, arguments: dict[str, Any], plain: list[str]) -> None:
         )
 
 
+def check(verb: Verb, arguments: dict[str, Any]) -> None:
+    """Raise `UsageError` for a value that a parameter can not have, as the command line shows both."""
+    for one in verb.parameters:
+        value = arguments.get(one.name)
+        for word in [value] if isinstance(value, str) else value if isinstance(value, list) else []:
+            if one.choices and word not in one.choices:
+                raise _no_choice(verb, one, word)
+        if one.kind == COUNT and value is not None:
+            for wrong, bound, words in (
+                (one.least is not None and value < one.least, one.least, "at least"),
+                (one.most is not None and value > one.most, one.most, "at most"),
+            ):
+                if wrong:
+                    raise UsageError(f"{one.option} must be {words} {bound}", f"Write: {one.option} {bound}")
+
+
+def _no_choice(verb: Verb, one: Parameter, word: str) -> UsageError:
+    choices, near = ", ".join(one.choices), near_matches(word, one.choices)
+    if one.place == OPTION:
+        message, line = f"{one.option} must be one of: {choices}", one.option
+    else:
+        message, line = f"attend {verb.name} does not know {word!a}; it takes: {choices}", f"attend {verb.name}"
+    return UsageError(message, f"Did you mean: {line} {near[0]}?" if near else f"Example: {verb.example}")
+
+
 def _hint(verb: Verb, name: str, options: list[str]) -> str:
     near = near_matches(name, [*options, JSON, HELP])
     if near:
@@ -121,14 +147,14 @@ def help_text(width: int = WIDTH) -> str:
         lines.append(f"{group}:")
         for verb in commands.VERBS:
             if verb.group == group:
-                lines += _beside(f"  {verb.name:<11} ", _wrapped(verb.summary, _NAMES, width))
+                lines += _beside(f"  {verb.name:<11} ", _wrapped(summary(verb), _NAMES, width))
         lines.append("")
     return "\n".join([*lines, *(line for text in CLOSING for line in _wrapped(text, 0, width))])
 
 
 def help_of(verb: Verb, width: int = WIDTH) -> str:
     """`attend VERB --help`, in lines of `width` columns."""
-    lines = [usage(verb), "", *_wrapped(verb.summary, 0, width)]
+    lines = [usage(verb), "", *_wrapped(summary(verb), 0, width)]
     if verb.more:
         lines += _wrapped(verb.more, 0, width)
     lines.append("")
@@ -137,6 +163,11 @@ def help_of(verb: Verb, width: int = WIDTH) -> str:
     lines += _row(JSON, "Print one JSON object instead of text.", width) if verb.result else []
     lines += _row(HELP, "Print this text.", width)
     return "\n".join([*lines, "", f"example: {verb.example}", ""])
+
+
+def summary(verb: Verb) -> str:
+    """What a verb does, and where it does it alone."""
+    return f"{verb.summary} (inside a session only)" if verb.name in commands.SESSIONS_ONLY else verb.summary
 
 
 def width_of(columns: int) -> int:

@@ -39,6 +39,8 @@ def leave(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
 def channels(caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
     """See the catalogue."""
     action, name = arguments.get("action", "list"), arguments.get("channel")
+    if "description" in arguments and action != "create":
+        raise UsageError(f"{action} takes no description", "Describe a new one: attend channels create NAME")
     if action == "list":
         found = rooms.channels(caller.bus)
         if name is not None:
