@@ -125,8 +125,9 @@ def test_the_count_goes_on_whoever_perceives(world: World) -> None:
 
 
 @pytest.mark.demand("CON-4")
-@pytest.mark.parametrize("mode", ["default", "bypassPermissions"])
-def test_clear_keeps_the_mode_however_often_it_comes_before_a_prompt(world: World, mode: str) -> None:
+@pytest.mark.parametrize("spoken", [False, True], ids=["no prompt between", "a prompt between"])
+@pytest.mark.parametrize("mode", ["default", "bypassPermissions", "a later client's"])
+def test_clear_keeps_the_mode_however_often_it_comes(world: World, mode: str, spoken: bool) -> None:
     started = rows.NOON - 60_000
     world.client(10, A, startedAt=started)
     world.arrive(10, "run")
@@ -135,11 +136,13 @@ def test_clear_keeps_the_mode_however_often_it_comes_before_a_prompt(world: Worl
     for cleared in (B, C, D):
         world.client(10, cleared, startedAt=started)
         me = world.arrive(10, "run")
+        if spoken:  # and cleared again before the client said the mode
+            world.write(cleared, rows.typed("hello again", rows.NOON + 1))
     record = world.identity(10).record
     assert standing.may_show(me, record, (), ("claude",)) == (mode == "default")
     assert not standing.may_show(me, record, (), None)
     assert not standing.may_show(me, None, (), ("claude",))
-    world.client(10, D, startedAt=rows.NOON + 1)
+    world.client(10, D, startedAt=rows.NOON + 2)
     assert not standing.may_show(me, world.identity(10).record, (), ("claude",))
 
 

@@ -31,14 +31,14 @@ def may_show(
     """
     if record is None or permission.may_bypass(argv, settings.files(instance.config_dir, record.cwd)):
         return False
-    if permission.mode(rows) is not None:
+    if permission.tells(rows):
         return permission.asks(rows)
     if record.started_at is None:
         return False
     for session in reversed(instance.sessions[:-1][-_CLEARS:]):
         path = transcript.find(instance.config_dir, session)
-        if path is not None:
-            earlier = last_rows(path)
+        earlier = last_rows(path) if path else ()
+        if permission.tells(earlier):  # a conversation that was cleared early may end without having said it
             newest = max((row.at for row in earlier if row.at is not None), default=0)
             return newest >= record.started_at and permission.asks(earlier)
     return False

@@ -37,6 +37,11 @@ def mode(rows: Iterable[Row]) -> str | None:
     return found
 
 
+def tells(rows: Iterable[Row]) -> bool:
+    """Whether there is a mode row at all, whatever it says: the client writes one some time after the first prompt."""
+    return any(row.type == "permission-mode" and not row.side for row in rows)
+
+
 def asks(rows: Iterable[Row]) -> bool:
     """Whether the session is known to run in a mode that asks; unknown counts as one that does not."""
     return mode(rows) in ASKING
