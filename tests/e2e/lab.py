@@ -56,11 +56,8 @@ class Session:
 
     @property
     def record(self) -> dict[str, Any]:
-        """The session record, which must be there."""
-        record = self.home.record(self.pid)
-        if record is None:
-            raise AssertionError(f"client {self.pid} has no session record")
-        return record
+        """The session record, which must be there. The client writes it in place: half of one is looked at again."""
+        return until(f"a whole record of client {self.pid}", lambda: self.home.record(self.pid), patience=5)
 
     @property
     def id(self) -> str:
