@@ -135,7 +135,8 @@ def by_command(client: FakeClient, verb: str, line: list[str], arguments: dict[s
     if "error" in document:
         error = document["error"]
         hint = "" if error["hint"] == f"See: attend {verb} --help" else error["hint"]  # the command's own help
-        return {"error": "\n".join(part for part in (error["message"], hint) if part)}
+        told = "\n".join(part for part in (error["message"], hint) if part)
+        return {"error": re.sub(r"^--(\w+) (must be .+)\nWrite: .+$", r"\1 \2.", told)}  # an option by its own name
     return document
 
 
