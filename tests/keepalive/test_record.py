@@ -24,6 +24,7 @@ FULL = Record(
     session=SESSION,
     operator_ms=NOON,
     operator_line=7,
+    act_line=7,
     passed_ms=NOON + 5,
     tries=3,
     pings=2,
@@ -51,6 +52,11 @@ def test_a_record_comes_back_from_disk_as_it_went_with_what_this_version_does_no
     raw = json.loads((tmp_path / "keepalive" / f"{SESSION}.json").read_text())
     assert raw["v"] == 1
     assert set(Record.__slots__) - {"rest"} <= set(raw)
+
+
+def test_a_record_from_before_the_line_of_the_act_was_kept_is_read() -> None:
+    raw = {key: value for key, value in FULL.to_json().items() if key != "act_line"}
+    assert Record.from_json(raw) == FULL.but(act_line=None)
 
 
 @given(st.data())
