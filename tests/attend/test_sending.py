@@ -56,6 +56,9 @@ def test_a_reply_to_a_person_goes_to_the_person_and_nobody_answers_themselves(wo
         world.reply(one, "to me", own.id)
     inbox.read_by_operator(world.bus, inbox.listing(world.bus, Viewer(world.bus, None), Filter()).items)
     assert world.reply(None, "thank you").signal.to == (A,)
+    world.send(None, "a note to myself", "operator")
+    inbox.read_by_operator(world.bus, inbox.listing(world.bus, Viewer(world.bus, None), Filter()).items)
+    assert world.reply(None, "thank you again").signal.to == (A,)
 
 
 @pytest.mark.parametrize("claimed", ["", "a b", "x" * 129, "\n", "é"])

@@ -146,14 +146,16 @@ def _signal(bus: Bus, signal_id: str) -> Signal:
 
 
 def _newest_shown(bus: Bus, instance: Instance | None) -> Signal:
-    """The newest signal of the last delivery; a person's is the newest one that the person has read."""
+    """The newest signal of the last delivery; a person's is the newest one of a session that the person has read."""
     if instance is None:
         newest = list(rooms.newest_first(bus, layout.room_of_tray(layout.OPERATOR)))
         marked = seen.proofs(bus, layout.OPERATOR, newest)
-        shown = [signal_id for signal_id in newest if signal_id in marked][:1]
+        read = (signals.read(bus, signal_id) for signal_id in newest if signal_id in marked)
+        last = next((one for one in read if isinstance(one, Signal) and one.sender.kind == SESSION), None)
+        found = [last] if last else []
     else:
         shown = [one for one in ledger.read(bus, instance.key).last.get("ids", []) if ids.is_id(one)]
-    found = [one for one in signals.read_all(bus, sorted(shown), []) if instance is None or not _own(one, instance)]
+        found = [one for one in signals.read_all(bus, sorted(shown), []) if not _own(one, instance)]
     senders = {one.sender for one in found}
     if len(senders) == 1:
         return found[-1]
