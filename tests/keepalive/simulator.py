@@ -427,7 +427,7 @@ class World:
         if event.kind == "ping":
             assert typed < self.settings.window_ms, "a ping after the window closed"
         else:
-            apparent = self.wall - max(stamp for _, stamp in self.talk.typed)
+            apparent = self.wall - self.talk.typed[-1][1]  # by the wall clock, which may have been set since
             # A prompt that came with no look at rest since the clock was set back may be taken for as old as that look.
             early = self.settings.tick_ms + max(self.longest_turn, self.unrested) if self.set_back else 0
             assert max(typed, apparent) >= self.settings.window_ms - early, "a wrap in an open window"
