@@ -305,6 +305,7 @@ def test_json_is_one_document_of_every_verb_that_answers_and_refused_by_the_othe
 def test_what_was_made_or_dissolved_is_said_so_and_its_messages_are_found_as_told(attend: Command) -> None:
     assert attend.run("channels", "create", "Deploy").stdout == b"#deploy is made\n"
     attend.run("send", "--to", "#deploy", "it is out")
+    assert b"your own messages: attend search TEXT" in attend.run("inbox", "--room", "#deploy").stdout
     gone = attend.run("channels", "dissolve", "deploy").stdout.decode()
     assert gone == "#deploy is dissolved; its messages stay: attend search --room '#deploy' TEXT\n"
     assert attend.json("search", "--room", "#deploy", "out")["total"] == 1

@@ -106,7 +106,7 @@ def _answer(verb: Verb, arguments: dict[str, Any], caller: Caller, *, as_json: b
     if as_json:
         _say(dumps(document) + "\n")
     else:
-        way = arguments.get("action") or ("all" if arguments.get("all") else "")
+        way = arguments.get("action") or next((one for one in ("all", "room") if arguments.get(one)), "")
         _say(render.text_of(verb.name, document, _style(caller), way))
     if verb.name in ("inbox", "show") and sys.stdout.isatty() and not as_json:
         from agent_ways.attend.verbs.reading import read_on_terminal

@@ -172,6 +172,12 @@ def _page(document: Document, style: Style) -> str:
     return "\n".join(parts) + _notes(document)
 
 
+def _room(document: Document, style: Style) -> str:
+    if document["signals"]:
+        return _page(document, style)
+    return "nothing here from others; your own messages: attend search TEXT\n" + _notes(document)
+
+
 def _thread(document: Document, style: Style) -> str:
     return "\n".join(signal(one, style, whole=True) for one in document["signals"]) + _notes(document)
 
@@ -373,5 +379,6 @@ WAYS: dict[tuple[str, str], Callable[[Document, Style], str]] = {
     ("channels", "create"): _created,
     ("channels", "dissolve"): _dissolved,
     ("peers", "all"): _all_peers,
+    ("inbox", "room"): _room,
 }
 """What is told in another way where it was asked for in another."""
