@@ -24,6 +24,7 @@ from tests.bench.calls import Caller
 from tests.bench.commands import commands, session
 from tests.bench.figures import BARE, verdicts
 from tests.bench.measures import FULL, QUICK, Bench
+from tests.bench.pushes import PUSH, pushes
 from tests.bench.rows import HERE, Machine, available, frozen_folder
 
 if TYPE_CHECKING:
@@ -60,17 +61,25 @@ def main(arguments: list[str] | None = None) -> int:
         bench = Bench(rows, machine.python, session(scratch, "home")[0], size, caller, hot)
         began = time.monotonic()
         bench.run()
+        if not options.only:
+            bench.results[PUSH] = pushes((machine.python, "-I", "-S", machine.zipapp), scratch, size.pushes)
         left = sorted(_left_behind(scratch))
         bench.results[BARE]["left_behind"] = len(left)
     hot = [command for command in hot if command.key not in bench.broken]
-    keys = [BARE, *(row.key for row in bench.measured), *(command.key for command in hot)]
+    keys = [
+        BARE,
+        *([] if options.only else [PUSH]),
+        *(row.key for row in bench.measured),
+        *(command.key for command in hot),
+    ]
     results = {key: bench.results[key] for key in keys}
     sys.stdout.write(
         f"\nPython {sys.version.split()[0]} at {machine.python}, {os.cpu_count()} processors, "
         f"{size.rounds} rounds, {size.blocks * size.calls:,} calls one by one and {size.bursts} bursts of "
         f"{size.pipelined:,} by {caller.words}, "
         f"{time.monotonic() - began:.0f} s; ratios to the zipapp in parentheses\n\n"
-        f"{table.measured(bench.measured, results)}\n\n{table.run(hot, results)}\n\n{table.judged(results)}\n"
+        f"{table.measured(bench.measured, results)}\n\n{table.run(hot, results)}\n\n{table.pushed(results)}"
+        f"{table.judged(results)}\n"
     )
     for name in left:
         sys.stdout.write(f"left behind: {name}\n")

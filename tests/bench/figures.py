@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tests.bench.commands import DRAIN, DRAIN_OLD, STATUSLINE
 from tests.bench.peers import FASTMCP, TYPESCRIPT_SDK
+from tests.bench.pushes import PUSH
 from tests.bench.rows import FLOOR, FROZEN, INSTALLED, PROBE, PYTHON_SDK, ZIPAPP
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ FIGURES = (
     Figure("attend inbox --drain, nothing new / bare Python", _ratio("run_ms", DRAIN, BARE, "init_ms"), 2.6, 2),
     Figure("the same, with a long history / with none", _ratio("run_least_ms", DRAIN_OLD, DRAIN), 1.1, 1.05),
     Figure("ways statusline, installed / bare Python", _ratio("run_ms", STATUSLINE, BARE, "init_ms"), 3, 2.5),
+    Figure("message sent to event pushed, median", _value("push_ms", PUSH), 20, 3, "ms"),
     Figure("processes at rest", _value("processes"), 1, 1, ""),
     Figure("threads at rest", _value("threads"), 1, 1, ""),
     Figure("wake-ups per second at rest, nothing outstanding", _value("wakeups"), 0, 0, "/s"),

@@ -52,10 +52,12 @@ class Size:
     """Calls all at once in a burst."""
     old: int
     """Old signals in the bus with the long history."""
+    pushes: int
+    """Messages to an idle session."""
 
 
-FULL = Size(rounds=21, idle=20.0, warm_up=2000, blocks=50, calls=200, bursts=7, pipelined=2000, old=100_000)
-QUICK = Size(rounds=5, idle=5.0, warm_up=500, blocks=10, calls=100, bursts=3, pipelined=1000, old=10_000)
+FULL = Size(rounds=21, idle=20.0, warm_up=2000, blocks=50, calls=200, bursts=7, pipelined=2000, old=100_000, pushes=50)
+QUICK = Size(rounds=5, idle=5.0, warm_up=500, blocks=10, calls=100, bursts=3, pipelined=1000, old=10_000, pushes=10)
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.bench.figures import BARE, verdicts
+from tests.bench.pushes import PUSH
 from tests.bench.rows import ZIPAPP
 
 if TYPE_CHECKING:
@@ -70,6 +71,17 @@ def run(commands: Sequence[Command], results: Results) -> str:
         times = [f"{found['run_ms']:.1f}", f"{found['run_least_ms']:.1f}"]
         body.append([command.title, *times, f"{ratio:.2f}", f"{least:.2f}"])
     return _aligned(body)
+
+
+def pushed(results: Results) -> str:
+    """A line of how long a message takes, and an empty one, where that was measured."""
+    found = results.get(PUSH)
+    if found is None:
+        return ""
+    return (
+        f"a message to an idle session: sent in {found['send_ms']:.1f} ms, "
+        f"its event pushed {found['push_ms']:.1f} ms later (95th percentile {found['push_p95_ms']:.1f} ms)\n\n"
+    )
 
 
 def judged(results: Results) -> str:
