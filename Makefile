@@ -81,7 +81,8 @@ screenshot: .venv/ready ## write docs/demo.svg, a picture of the demo
 	$(VENV) -m build.screenshot
 
 docs: .venv/ready ## build the documentation as a site in dist/site; stops at a link that leads nowhere
-	.venv/bin/mkdocs build -q $(ARGS)
+	@.venv/bin/mkdocs build -q $(ARGS)
+	@echo 'make docs: open dist/site/index.html'
 
 generate: .venv/ready ## write the files that are rendered from the code
 	$(VENV) -m build.generate
