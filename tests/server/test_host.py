@@ -206,7 +206,9 @@ def test_a_watch_is_given_back(entries: Callable[..., list[Entry]]) -> None:
 
 @pytest.mark.demand("SRV-3")
 @pytest.mark.field_report(36)
-def test_instructions_stay_within_what_every_client_shows(entries: Callable[..., list[Entry]]) -> None:
+def test_instructions_stay_within_what_every_client_shows(
+    entries: Callable[..., list[Entry]], capfd: pytest.CaptureFixture[str]
+) -> None:
     class Long(Good):
         name = "long"
         instructions = "ü" * (LONGEST_DESCRIPTION // 2)
@@ -219,6 +221,7 @@ def test_instructions_stay_within_what_every_client_shows(entries: Callable[...,
     text = host.instructions("Hello.")
     assert text == "Hello.\ngood_say says good.\nlast words"
     assert len(text.encode()) <= LONGEST_DESCRIPTION
+    assert "the words of long find no room" in capfd.readouterr().err
 
 
 class NoWords(Good):

@@ -59,10 +59,12 @@ class Host:
     def instructions(self, opening: str) -> str:
         """The opening and the words of each live module, in the registry's order, within what clients show whole."""
         text = opening
-        for module in self._modules.values():
+        for name, module in self._modules.items():
             longer = f"{text}\n{module.instructions}" if module.instructions else text
             if len(longer.encode("utf-8", "replace")) <= LONGEST_DESCRIPTION:
                 text = longer
+            else:
+                say(f"the words of {name} find no room in the instructions")
         return text
 
     def report(self) -> Report:
