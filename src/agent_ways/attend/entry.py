@@ -120,10 +120,6 @@ class Verb(Value):
         self.idempotent: Final = idempotent
         self.always_load: Final = always_load
 
-    def parameter(self, name: str) -> Parameter | None:
-        """The parameter of that name."""
-        return next((one for one in self.parameters if one.name == name), None)
-
     def input_schema(self) -> dict[str, Any]:
         """What its tool takes."""
         taken = [one for one in self.parameters if one.tool]
