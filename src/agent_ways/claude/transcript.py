@@ -44,7 +44,7 @@ class Row(Value):
     be missing and of any type.
     """
 
-    __slots__ = ("at", "line", "origin", "raw", "server", "side", "type", "uuid")
+    __slots__ = ("at", "line", "origin", "raw", "server", "side", "type")
 
     def __init__(self, raw: dict[str, Any], line: int = 0) -> None:
         attachment = raw.get("attachment")
@@ -54,7 +54,6 @@ class Row(Value):
         self.raw: Final = raw
         self.line: Final = line
         self.type: Final = text_in(raw, "type")
-        self.uuid: Final = text_in(raw, "uuid")
         self.at: Final = iso_ms(raw.get("timestamp"))
         self.origin: Final = text_in(origin, "kind")
         self.server: Final = text_in(origin, "server")
