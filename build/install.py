@@ -22,7 +22,7 @@ from agent_ways import __version__
 from agent_ways.attend import statusline
 from agent_ways.base.errors import WaysError
 from agent_ways.claude import mcp, registration
-from agent_ways.ways import render
+from agent_ways.ways import render, startfile
 from agent_ways.ways.commands import uninstall
 from agent_ways.ways.layout import COMMANDS, PROJECTED, flip_link
 from agent_ways.ways.ledger import Ledger
@@ -66,24 +66,40 @@ def install(world: World) -> int:
     _ways(world, "reconcile")  # what Claude Code's side refuses it says; that fails no install
     print("\nDoes it work?")
     broken = _ways(world, "doctor") != 0
-    print(_BROKEN if broken else _NEXT if _registered(world) else _NEXT_BY_HAND)
+    print(f"\n{_BROKEN if broken else what_next(world, registered=_registered(world))}")
     return int(broken)
 
 
-_NEXT = """
-What to do next:
-  1. Restart the Claude Code sessions that are open: a session loads its servers when it starts.
-  2. So that a message can wake a session that waits, start it with
+_RESTART = "Restart the Claude Code sessions that are open: a session loads its servers when it starts."
+_RECONCILE = """The server is installed and not registered with Claude Code; see above for why.
+     Once that is mended (or Claude Code is installed), run:  ways reconcile"""
+_EVENTS = """  From then on a message wakes a session that waits. For that nothing more is needed.
+  It comes through the inbox of Claude Code itself; to have it come as an event of this server, start the session with
        claude --dangerously-load-development-channels server:agent-ways
-  Later: ways status, ways doctor; make uninstall takes everything back."""
+  and be there: the client asks a person to confirm the flag at each start."""
+_LATER = "  Later: ways status, ways doctor; make uninstall takes everything back."
+_BROKEN = "Something does not work: see above for what to do. make uninstall takes everything back."
 
-_NEXT_BY_HAND = """
-What to do next: the server is installed and not registered with Claude Code; see above for why.
-Once that is mended (or Claude Code is installed), run:  ways reconcile
-Later: ways status, ways doctor; make uninstall takes everything back."""
 
-_BROKEN = """
-Something does not work: see above for what to do. make uninstall takes everything back."""
+def what_next(world: World, *, registered: bool) -> str:
+    """The steps that are left to a person, in their order."""
+    steps = [*_path_step(world), _RESTART if registered else _RECONCILE]
+    numbered = [f"  {number}. {step}" for number, step in enumerate(steps, 1)]
+    return "\n".join(["What to do next:", *numbered, *([_EVENTS] if registered else []), _LATER])
+
+
+def _path_step(world: World) -> list[str]:
+    """Said where the commands are not found by their names."""
+    folder = world.layout.bin
+    if mcp.find_program(world.env, "ways") is not None:
+        return []  # that another one comes first is doctor's to say
+    command = startfile.put_on_path(folder, world.env)
+    if command:
+        return [f"Put {folder} on PATH:\n       {command}\n     and open a new terminal."]
+    line = startfile.line_for_path(folder)
+    return [
+        f"Put {folder} on PATH: add this line to your shell's start file\n       {line}\n     and open a new terminal."
+    ]
 
 
 def _ways(world: World, verb: str) -> int:

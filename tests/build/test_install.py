@@ -82,7 +82,23 @@ def test_it_puts_the_three_commands_on_path_registers_and_proves_a_handshake(
         assert os.listdir(led)
         assert led.startswith(os.path.join(os.path.realpath(machine.layout.current), ""))
     assert "What to do next" in said
+    assert "a message wakes a session that waits. For that nothing more is needed" in said
     assert "--dangerously-load-development-channels server:agent-ways" in said
+    assert "asks a person to confirm the flag at each start" in said
+    assert "on PATH:" not in said.partition("What to do next")[2]
+
+
+@pytest.mark.demand("LIFE-1")
+@pytest.mark.parametrize("registered", [True, False])
+def test_a_folder_that_is_not_on_path_is_the_first_thing_to_do(registered: bool, machine: Machine) -> None:
+    machine.env |= {"PATH": "/usr/bin:/bin", "SHELL": "/bin/zsh"}
+    said = install.what_next(machine.world, registered=registered)
+    assert f"1. Put {machine.layout.bin} on PATH:" in said
+    assert "echo 'export PATH=\"$HOME/.local/bin:$PATH\"' >> ~/.zshrc\n     and open a new terminal." in said
+    assert "  2. Restart" in said if registered else "run:  ways reconcile" in said
+    machine.env["SHELL"] = "/bin/unheard-of"
+    said = install.what_next(machine.world, registered=registered)
+    assert f'add this line to your shell\'s start file\n       export PATH="{machine.layout.bin}:$PATH"' in said
 
 
 @pytest.mark.demand("LIFE-1")

@@ -41,7 +41,8 @@ def test_a_right_installation_is_all_ok_by_a_real_handshake(machine: Machine) ->
     assert subjects[-1] == str(machine.home / ".claude")
     assert report.exit_code == 0
     assert f"ways-mcp {__version__} answered" in report.lines[0].text
-    assert "ways_status" in report.lines[0].text
+    assert report.lines[0].text.endswith(" ms, 9 tools")
+    assert "ways_status" in report.to_json()["lines"][0]["details"]
 
 
 @pytest.mark.demand("SRV-11")

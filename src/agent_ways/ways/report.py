@@ -31,12 +31,16 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Line:
-    """One finding: what it is about, one sentence, and the command that mends it where there is one."""
+    """One finding: what it is about, one sentence, and the command that mends it where there is one.
+
+    `details` are what the sentence sums up, one by one; text shows them where something is planned.
+    """
 
     status: Status
     subject: str
     text: str
     repair: str = ""
+    details: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The form in JSON answers."""
@@ -45,6 +49,7 @@ class Line:
             "subject": self.subject,
             "text": self.text,
             "repair": self.repair or None,
+            **({"details": list(self.details)} if self.details else {}),
         }
 
 

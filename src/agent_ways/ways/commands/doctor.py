@@ -20,7 +20,7 @@ from agent_ways.base.process import Owner, this_process
 from agent_ways.base.records import read_record
 from agent_ways.claude import mcp, records, registration
 from agent_ways.claude.launch import channel_intent
-from agent_ways.ways import gate, links, looks, plan, sessions, shadows
+from agent_ways.ways import gate, links, looks, plan, sessions, shadows, startfile
 from agent_ways.ways.commands import reconcile
 from agent_ways.ways.handshake import shake
 from agent_ways.ways.layout import COMMANDS, version_of
@@ -72,8 +72,8 @@ def _handshake(world: World) -> Line:
     installed = world.layout.installed()
     if installed is not None and found.version != version_of(installed):
         return Line(Status.FAILED, "handshake", f"{found.version} answered where {installed} is installed", _INSTALL)
-    text = f"ways-mcp {found.version} answered in {found.seconds * 1000:.0f} ms, tools: {', '.join(found.tools)}"
-    return Line(Status.OK, "handshake", text)
+    text = f"ways-mcp {found.version} answered in {found.seconds * 1000:.0f} ms, {len(found.tools)} tools"
+    return Line(Status.OK, "handshake", text, details=found.tools)
 
 
 def _commands(world: World) -> list[Line]:
@@ -132,7 +132,9 @@ def _on_path(world: World) -> Line:
         found = mcp.find_program(world.env, name)
         wanted = os.path.join(folder, name)
         if found is None:
-            repair = f'add this line to your shell\'s start file: export PATH="{folder}:$PATH"'
+            command = startfile.put_on_path(folder, world.env)
+            by_hand = f"add this line to your shell's start file: {startfile.line_for_path(folder)}"
+            repair = f"{command}, and open a new terminal" if command else by_hand
             return Line(Status.NOTE, "PATH", f"{folder} is not on it", repair)
         if os.path.realpath(found) != os.path.realpath(wanted):
             return Line(Status.NOTE, "PATH", f"{found} comes before {wanted}", f"put {folder} before it")
