@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_ways.base.errors import DamagedRecordError, StateError, UsageError
-from agent_ways.ways.commands import reconcile, uninstall
+from agent_ways.ways.commands import reconcile, status, uninstall
 from agent_ways.ways.commands import target as verbs
 from agent_ways.ways.report import Report, Status
 from tests.ways.support import Machine
@@ -62,6 +62,36 @@ def test_a_plan_shows_what_adding_would_do_and_changes_nothing(machine: Machine)
     for report in (planned, dry):
         assert [line.text for line in report.lines] == [line.text for line in done.lines]
         assert {line.status for line in report.lines} == {Status.WOULD}
+
+
+@pytest.mark.demand("LIFE-4")
+def test_settings_that_are_not_json_are_named_with_the_reason_and_not_sent_round_in_a_circle(machine: Machine) -> None:
+    machine.settings.parent.mkdir()
+    machine.settings.write_text('{\n  // mine\n  "model": "x"\n}')
+    reconcile.run(machine.world)
+    for line in (verbs.show_list(machine.world).lines[0], status.run(machine.world).lines[1]):
+        assert line.subject == str(machine.home / ".claude")
+        assert "is not JSON: there is a comment at line 2, and JSON has none" in line.text
+        assert line.repair == "mend it, then: ways reconcile"
+    machine.settings.write_text("{}")
+    reconcile.run(machine.world)
+    machine.settings.write_text("{")
+    verbs.disable(machine.world, str(machine.home / ".claude"))
+    line = verbs.show_list(machine.world).lines[0]
+    assert (line.status, line.repair) == (Status.NOTE, "mend it, then: ways reconcile")
+    assert "something of ours is there; settings: " in line.text
+
+
+@pytest.mark.demand("LIFE-4")
+def test_settings_with_a_byte_order_mark_are_taken_and_given_back_to_the_byte(machine: Machine) -> None:
+    machine.settings.parent.mkdir()
+    before = '\ufeff{\r\n  "model": "x"\r\n}\r\n'.encode()
+    machine.settings.write_bytes(before)
+    assert reconcile.run(machine.world).exit_code == 0
+    assert machine.settings.read_bytes().startswith(b'\xef\xbb\xbf{\r\n  "model": "x",\r\n  "permissions"')
+    assert reconcile.run(machine.world).all_ok
+    verbs.disable(machine.world, str(machine.home / ".claude"))
+    assert machine.settings.read_bytes() == before
 
 
 def test_a_refused_dir_is_not_recorded(machine: Machine) -> None:

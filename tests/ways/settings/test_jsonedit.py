@@ -143,6 +143,23 @@ def test_what_is_not_json_is_said_with_its_line(text: str) -> None:
         jsonedit.parse(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("// x\n{}", 1), ('{\n  // x\n  "a": 1}', 2), ('{\n"a": 1, /* x */\n"b": 2}', 2), ('{"a":\n\n// x\n1}', 3)],
+)
+def test_a_comment_is_said_to_be_one_with_its_line(text: str, line: int) -> None:
+    with pytest.raises(NotEditableError, match=f"is not JSON: there is a comment at line {line}, and JSON has none"):
+        jsonedit.parse(text)
+
+
+@given(st.data())
+def test_a_byte_order_mark_stays_and_changes_nothing_else(data: st.DataObject) -> None:
+    text = data.draw(texts(st.dictionaries(st.text(max_size=4), values)))
+    assert jsonedit.parse(jsonedit.BOM + text).value == jsonedit.parse(text).value
+    assert jsonedit.insert(jsonedit.BOM + text, (), 1, "new") == jsonedit.BOM + jsonedit.insert(text, (), 1, "new")
+    assert jsonedit.remove(jsonedit.insert(jsonedit.BOM + text, (), 1, "new"), ("new",)).startswith(jsonedit.BOM)
+
+
 @pytest.mark.parametrize("path", [("b",), ("a", "b"), (0,)])
 def test_a_path_that_leads_nowhere_is_an_error(path: jsonedit.Path) -> None:
     for edit in (jsonedit.remove, lambda text, path: jsonedit.replace(text, path, 1)):

@@ -65,11 +65,10 @@ def _command(world: World, name: str) -> dict[str, Any]:
 
 
 def _target(world: World, known: Known) -> dict[str, Any]:
-    state, text = state_of(world, known)
     place = known.target.place(world.env)
     plan = registration.plan_registration(mcp.read(place.file), known.target.link)
     return {
-        **as_data(known, state, text),
+        **as_data(known, state_of(world, known)),
         "named": place.named,
         "file": place.file,
         "registration": plan.state,
@@ -94,9 +93,9 @@ def _proof_lines(proof: object) -> list[Line]:
 
 
 def _target_lines(target: dict[str, Any]) -> list[Line]:
-    fine = target["state"] in ("active", "withdrawn")
+    repair = target["repair"] or ""
     text = target["text"] if not target["enabled"] else f"{target['text']}; {target['reason']}"
-    lines = [Line(Status.OK if fine else Status.NOTE, target["config_dir"], text, "" if fine else "ways reconcile")]
+    lines = [Line(Status.NOTE if repair else Status.OK, target["config_dir"], text, repair)]
     return lines + [Line(Status.NOTE, target["config_dir"], shadow) for shadow in target["shadows"]]
 
 

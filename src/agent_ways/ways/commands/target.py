@@ -6,7 +6,7 @@ Owns the verbs on the list. Each is recorded first and then converged, for that 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agent_ways.base.errors import StateError, UsageError
@@ -27,43 +27,63 @@ if TYPE_CHECKING:
 def show_list(world: World) -> Report:
     """`ways target list`: every target with whether it is as it should be."""
     known = world.targets()
-    repair = "ways reconcile" if world.source() else managed.to_install()
     lines, data = [], []
     for each in reconcile.meant(world, known):
-        state, text = state_of(world, each)
-        fine = state in ("active", "withdrawn")
-        lines.append(Line(Status.OK if fine else Status.NOTE, each.target.config_dir, text, "" if fine else repair))
-        data.append(as_data(each, state, text))
+        state = state_of(world, each)
+        status = Status.OK if state.is_fine else Status.NOTE
+        lines.append(Line(status, each.target.config_dir, state.text, state.repair))
+        data.append(as_data(each, state))
     if not lines:
         lines.append(Line(Status.NOTE, "targets", "there is none", "ways target add DIR"))
     return Report("target list", tuple(lines), data={"targets": data, "recorded": known.exists})
 
 
-def state_of(world: World, known: Known) -> tuple[str, str]:
-    """One word and one sentence on a target: active, pending, refused, withdrawn or stale."""
+@dataclass(frozen=True)
+class State:
+    """How a target is: one word (active, pending, refused, withdrawn or stale), one sentence, and what mends it."""
+
+    word: str
+    text: str
+    repair: str = ""
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether it is as it should be."""
+        return self.word in ("active", "withdrawn")
+
+
+def state_of(world: World, known: Known) -> State:
+    """How a target is now. What `ways reconcile` alone can not mend is said with its own reason and repair."""
     source = world.source()
     if source is None:
-        return "pending", "nothing is installed"
+        return State("pending", "nothing is installed", managed.to_install())
     todo = reconcile.judged(world, known, source, plan.Licence())
     if todo.refusals:
-        return "refused", f"{todo.refusals[0].subject} {todo.refusals[0].text}"
+        first = todo.refusals[0]
+        return State("refused", f"{first.subject} {first.text}", first.repair)
+    stuck = [line for line in todo.notes if line.status is Status.FAILED]
+    repair = next((line.repair for line in stuck if line.repair), "ways reconcile")
+    reasons = [f"{line.subject}: {line.text}" for line in stuck]
     if not known.enabled:
-        return ("stale", "disabled, and something of ours is there") if todo.steps else ("withdrawn", "disabled")
-    open_notes = [line for line in todo.notes if line.status is Status.FAILED]
-    if todo.steps or open_notes:
-        left = [step.subject for step in todo.steps] + [line.subject for line in open_notes]
-        return "pending", f"not as it should be: {', '.join(dict.fromkeys(left))}"
+        if todo.steps or stuck:
+            return State("stale", "; ".join(["disabled, and something of ours is there", *reasons]), repair)
+        return State("withdrawn", "disabled")
+    if todo.steps or stuck:
+        left = list(dict.fromkeys(step.subject for step in todo.steps))
+        told = [", ".join(left)] if left else []
+        return State("pending", f"not as it should be: {'; '.join([*told, *reasons])}", repair)
     declined = known.base.named(DECLINED)
-    return "active", "active" + (f"; you declined {', '.join(declined)}" if declined else "")
+    return State("active", "active" + (f"; you declined {', '.join(declined)}" if declined else ""))
 
 
-def as_data(known: Known, state: str, text: str) -> dict[str, Any]:
+def as_data(known: Known, state: State) -> dict[str, Any]:
     """One target in JSON answers."""
     return {
         "config_dir": known.target.config_dir,
         "enabled": known.enabled,
-        "state": state,
-        "text": text,
+        "state": state.word,
+        "text": state.text,
+        "repair": state.repair or None,
         "declined": list(known.base.named(DECLINED)),
     }
 

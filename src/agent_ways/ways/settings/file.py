@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from agent_ways.base.errors import RefusedError, StateError, state_error
 from agent_ways.base.records import FILE_MODE, make_dirs, remove, sync_dir, write_bytes
+from agent_ways.ways.settings.jsonedit import BOM
 
 LONGEST = 16 << 20
 """Bytes above which a file is no settings.json."""
@@ -110,7 +111,7 @@ def _whole(text: str) -> bool:
     from agent_ways.base.jsontext import NotJSONError, loads
 
     try:
-        loads(text)
+        loads(text.removeprefix(BOM))
     except NotJSONError:
         return False
     return True

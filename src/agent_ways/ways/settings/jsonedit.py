@@ -1,7 +1,8 @@
 """JSON text changed in place: one value put in, taken out or replaced, every other character as it was.
 
 Owns the parser that knows where each value stands, and the style of what is put in, which follows its neighbours.
-Must not know what the text is for. Strict JSON only: the client takes no comments in its settings either.
+Must not know what the text is for. Strict JSON only: the client takes no comments in its settings either. A byte order
+mark before the value is passed over, and stays.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 _SPACE = " \t\r\n"
+BOM = "\ufeff"
+"""The mark that some editors put before a text in UTF-8."""
 
 Path = tuple[str | int, ...]
 """Keys and indices from the root; () is the root."""
@@ -40,7 +43,7 @@ def parse(text: str) -> Node:
     """The tree of `text`. Raises `NotEditableError` for what is not exactly one JSON value."""
     parser = _Parser(text)
     try:
-        node = parser.value(parser.space(0))
+        node = parser.value(parser.space(len(BOM) if text.startswith(BOM) else 0))
     except RecursionError:
         raise NotEditableError("is nested too deep") from None
     if parser.space(node.end) != len(text):
@@ -140,7 +143,7 @@ class _Style:
         """The indentation of the line that an empty container begins on; None where all is one line."""
         if self._one_line:
             return None
-        line = text[: node.start].rpartition("\n")[2]
+        line = text[: node.start].rpartition("\n")[2].removeprefix(BOM)
         return line[: len(line) - len(line.lstrip(" \t"))]
 
     def render(self, value: Any, indent: str | None) -> str:
@@ -169,7 +172,10 @@ class _Parser:
         self._scan = json.JSONDecoder(parse_constant=_not_json).raw_decode
 
     def fail(self, at: int, why: str) -> NoReturn:
-        raise NotEditableError(f"is not JSON: {why} at line {self._text.count(chr(10), 0, at) + 1}")
+        line = self._text.count("\n", 0, at) + 1
+        if self._text[at : at + 2] in ("//", "/*"):
+            raise NotEditableError(f"is not JSON: there is a comment at line {line}, and JSON has none")
+        raise NotEditableError(f"is not JSON: {why} at line {line}")
 
     def space(self, at: int) -> int:
         while at < len(self._text) and self._text[at] in _SPACE:
