@@ -119,16 +119,16 @@ def test_nothing_is_wrapped_or_coloured_when_piped_and_the_quiet_line_is_one(mac
     assert ways(machine, "reconcile").stdout == QUIET
 
 
-def test_on_a_terminal_the_same_text_is_coloured_and_not_wrapped(machine: Machine) -> None:
+def test_on_a_terminal_the_same_text_is_coloured_wrapped_and_the_home_is_a_tilde(machine: Machine) -> None:
     controller, terminal = pty.openpty()
-    env = {**machine.env, "TERM": "xterm-256color", "COLUMNS": "20"}
+    env = {**machine.env, "TERM": "xterm-256color", "COLUMNS": "44"}
     with subprocess.Popen(["ways", "doctor"], env=env, stdin=terminal, stdout=terminal) as running:
         running.wait(30)
     os.close(terminal)
     shown = os.read(controller, 65536).decode()
     os.close(controller)
     assert "\x1b[" in shown
-    assert f"ways, attend, ways-mcp are linked in {machine.layout.bin}\r\n" in shown
+    assert "commands: ways, attend, ways-mcp\r\n           are linked in ~/.local/bin\r\n" in shown
 
 
 @pytest.mark.demand("LIFE-7")

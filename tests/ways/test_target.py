@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_ways.base.errors import DamagedRecordError, StateError, UsageError
+from agent_ways.ways import render
 from agent_ways.ways.commands import reconcile, status, uninstall
 from agent_ways.ways.commands import target as verbs
 from agent_ways.ways.report import Report, Status
@@ -60,8 +61,23 @@ def test_a_plan_shows_what_adding_would_do_and_changes_nothing(machine: Machine)
     assert machine.tree() == before
     done = verbs.add(machine.world, work)
     for report in (planned, dry):
-        assert [line.text for line in report.lines] == [line.text for line in done.lines]
-        assert {line.status for line in report.lines} == {Status.WOULD}
+        assert [line.text for line in report.lines[1:]] == [line.text for line in done.lines[1:]]
+        assert {line.status for line in report.lines[1:]} == {Status.WOULD}
+        assert (report.lines[0].subject, report.lines[0].text) == (work, "is not there: would be made")
+    assert (done.lines[0].subject, done.lines[0].text) == (work, "was not there: made")
+    assert not any("was not there" in line.text for line in verbs.add(machine.world, work).lines)
+
+
+def test_entries_are_counted_and_a_plan_names_each(machine: Machine) -> None:
+    planned = next(line for line in verbs.show_plan(machine.world, "~/work").lines if line.subject == "settings")
+    assert planned.text.endswith(
+        ": adds 10 permissions (one for each of 9 tools, and Bash(attend run)) and 2 hooks (SessionStart, Stop)"
+    )
+    assert len(planned.details) == 12
+    assert "\n           adds permissions.allow: Bash(attend run)\n" in f"{render.text_of(planned)}\n"
+    done = next(line for line in verbs.add(machine.world, "~/work").lines if line.subject == "settings")
+    assert (done.text, done.details) == (planned.text, planned.details)
+    assert "\n" not in render.text_of(done)
 
 
 @pytest.mark.demand("LIFE-4")

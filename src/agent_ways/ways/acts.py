@@ -69,10 +69,10 @@ class Done:
 
 def shown(plan: Plan, env: Mapping[str, str]) -> list[Line]:
     """The lines of a dry run: the same words as those of the acts."""
-    lines = [
-        Line(Status.WOULD, step.subject, step.text, step.by_hand(env) if isinstance(step, Register) else "")
-        for step in plan.steps
-    ]
+    lines = []
+    for step in plan.steps:
+        by_hand = step.by_hand(env) if isinstance(step, Register) else ""
+        lines.append(Line(Status.WOULD, step.subject, step.text, by_hand, _details(step)))
     return [*lines, *plan.notes, *plan.refusals]
 
 
@@ -185,7 +185,11 @@ def _(step: Register, hands: Hands) -> Done:
 
 
 def _done(step: Step) -> Line:
-    return Line(Status.DONE, step.subject, step.text)
+    return Line(Status.DONE, step.subject, step.text, details=_details(step))
+
+
+def _details(step: Step) -> tuple[str, ...]:
+    return step.details if isinstance(step, WriteSettings) else ()
 
 
 def _failed(step: Step, error: WaysError | OSError) -> Line:

@@ -1,13 +1,18 @@
 """Prints reports and errors: as text for a person, with colour on a terminal, or as one JSON object.
 
-Owns how things look. Must not decide anything. The text is the same with and without colour; `rich` paints it where
-it is installed and the output is a terminal.
+Owns how things look. Must not decide anything. In a pipe each finding is one line with full paths, for scripts; on a
+terminal it is wrapped, and painted where `rich` is installed.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
 import sys
+import textwrap
+from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
 from agent_ways.ways.report import FORMAT, Line, Report, Status
@@ -52,15 +57,47 @@ def show_error(error: WaysError, *, as_json: bool = False) -> int:
 
 
 def text_of(line: Line) -> str:
-    """One finding as text, its repair on a line of its own so that it can be copied."""
-    first = f"{line.status.value:<{_WIDTH}}  {line.subject}: {line.text}"
-    label = "by" if line.status is Status.WOULD else "what to do"
-    return f"{first}\n{'':<{_WIDTH}}  {label}: {line.repair}" if line.repair else first
+    """One finding as text, its repair on a line of its own so that it can be copied; what is planned, in full."""
+    return "\n".join(_lines_of(line))
+
+
+def _lines_of(line: Line) -> list[str]:
+    said = [f"{line.status.value:<{_WIDTH}}  {line.subject}: {line.text}"]
+    if line.status is Status.WOULD:
+        said += [f"{'':<{_WIDTH}}    {detail}" for detail in line.details]
+    if line.repair:
+        label = "by" if line.status is Status.WOULD else "what to do"
+        said.append(f"{'':<{_WIDTH}}  {label}: {line.repair}")
+    return said
+
+
+def for_terminal(line: Line, width: int, home: str) -> str:
+    """The same for a terminal of that width: wrapped between words with a hanging indent, the home as `~`.
+
+    A repair is a command that is copied: it is neither wrapped nor shortened.
+    """
+    said = []
+    for text in _lines_of(replace(line, repair="")):
+        hanging = max(_WIDTH + 4, len(text) - len(text.lstrip()) + 2)
+        wrapped = textwrap.TextWrapper(
+            max(width, 40), subsequent_indent=" " * hanging, break_long_words=False, break_on_hyphens=False
+        )
+        said.append(wrapped.fill(shorten_home(text, home)))
+    if line.repair:
+        said.append(_lines_of(line)[-1])
+    return "\n".join(said)
+
+
+def shorten_home(text: str, home: str) -> str:
+    """`text` with `~` in the place of the home, where that is a whole part of a path."""
+    if home.rstrip("/") == "":
+        return text
+    return re.sub(rf"(?<![\w/.~-]){re.escape(home.rstrip('/'))}(?=[/\s,;:)]|$)", "~", text)
 
 
 def _print_line(line: Line, out: TextIO) -> None:
-    text = text_of(line)
     if out.isatty():
+        text = for_terminal(line, shutil.get_terminal_size().columns, os.environ.get("HOME", ""))
         try:
             from rich.console import Console
             from rich.text import Text
@@ -71,4 +108,6 @@ def _print_line(line: Line, out: TextIO) -> None:
             painted.stylize(_STYLES[line.status], 0, _WIDTH)
             Console(file=out, soft_wrap=True, highlight=False).print(painted)
             return
-    out.write(f"{text}\n")
+        out.write(f"{text}\n")
+        return
+    out.write(f"{text_of(line)}\n")

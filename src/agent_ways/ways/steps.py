@@ -84,25 +84,41 @@ class WriteSettings:
 
     @property
     def text(self) -> str:
-        """What it does."""
+        """What it does; the entries are counted here and named in `details`."""
         parts = []
         if self.merged.added:
-            parts.append(f"adds {grouped(self.merged.added)}")
+            parts.append(f"adds {counted(self.merged.added)}")
         if self.merged.removed:
-            parts.append(f"takes out {grouped(self.merged.removed)}")
+            parts.append(f"takes out {counted(self.merged.removed)}")
         if self.merged.text is None:
             parts.append("takes the file away, which holds nothing else")
         behind = f" (a link to {self.seen.real})" if self.seen.linked else ""
         return f"{self.seen.path}{behind}: {'; '.join(parts) or 'renews an entry'}"
 
+    @property
+    def details(self) -> tuple[str, ...]:
+        """Each entry that it adds or takes out."""
+        added = [f"adds {name}" for name in self.merged.added]
+        return (*added, *(f"takes out {name}" for name in self.merged.removed))
 
-def grouped(names: tuple[str, ...]) -> str:
-    """Names of entries, each list that they belong to said once."""
-    lists: dict[str, list[str]] = {}
-    for name in names:
-        where, _, entry = name.partition(": ")
-        lists.setdefault(where, []).append(entry)
-    return "; ".join(f"{where} {', '.join(entries)}" for where, entries in lists.items())
+
+def counted(names: tuple[str, ...]) -> str:
+    """How many entries of each kind, as in: 10 permissions (one for each tool, and Bash(attend run)) and 2 hooks."""
+    entries = [name.partition(": ")[::2] for name in names]
+    allowed = [entry for where, entry in entries if where.startswith("permissions.")]
+    hooks = [where for where, _ in entries if where.startswith("hooks.")]
+    tools = [entry for entry in allowed if entry.startswith("mcp__")]
+    others = [entry for entry in allowed if entry not in tools]
+    kinds = [f"one for each of {_number(len(tools), 'tool')}"] if tools else []
+    parts = [f"{_number(len(allowed), 'permission')} ({', and '.join([*kinds, *others])})"] if allowed else []
+    if hooks:
+        events = ", ".join(dict.fromkeys(where.partition(".")[2] for where in hooks))
+        parts.append(f"{_number(len(hooks), 'hook')} ({events})")
+    return " and ".join(parts) or ", ".join(names)
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 @dataclass(frozen=True)

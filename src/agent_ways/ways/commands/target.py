@@ -6,6 +6,7 @@ Owns the verbs on the list. Each is recorded first and then converged, for that 
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -95,7 +96,7 @@ def show_plan(world: World, directory: str, *, force: bool = False, take_over: b
     found = known.get(target) or Known(target)
     licence = plan.Licence(force=force, take_over=take_over)
     lines = reconcile.shown(world, replace(found, enabled=True), _source(world), licence)
-    return reconcile.report("target plan", [lines], world, known)
+    return reconcile.report("target plan", [_to_be_made(target.config_dir, lines), lines], world, known)
 
 
 def add(world: World, directory: str, *, dry_run: bool = False, force: bool = False, take_over: bool = False) -> Report:
@@ -130,9 +131,8 @@ def _changed(
     if dry_run:
         known = world.targets()
         found = _found(world, known, directory, Known(target) if new else None)
-        return reconcile.report(
-            verb, [reconcile.shown(world, replace(found, enabled=enabled), source, licence)], world, known
-        )
+        lines = reconcile.shown(world, replace(found, enabled=enabled), source, licence)
+        return reconcile.report(verb, [_to_be_made(target.config_dir, lines), lines], world, known)
     with world.lock():
         known = world.targets()
         before = _found(world, known, directory, Known(target) if new else None)
@@ -142,7 +142,18 @@ def _changed(
             return reconcile.report(verb, [[*todo.notes, *todo.refusals]], world, known)
         _begin(world, known)
         known.put(wanted)
-        return reconcile.report(verb, [reconcile.tried(world, wanted, source, licence, known)], world, known)
+        was_there = os.path.lexists(target.config_dir)
+        lines = reconcile.tried(world, wanted, source, licence, known)
+        made = not was_there and os.path.isdir(target.config_dir)
+        note = [Line(Status.NOTE, target.config_dir, "was not there: made")] if made else []
+        return reconcile.report(verb, [note, lines], world, known)
+
+
+def _to_be_made(config_dir: str, lines: list[Line]) -> list[Line]:
+    """Said where what is planned makes the dir: it may be a slip of the fingers."""
+    if os.path.lexists(config_dir) or not any(line.status is Status.WOULD for line in lines):
+        return []
+    return [Line(Status.NOTE, config_dir, "is not there: would be made")]
 
 
 def remove(world: World, directory: str, *, dry_run: bool = False) -> Report:
