@@ -210,3 +210,19 @@ def test_get_and_path_answer_with_the_bare_value(machine: Machine) -> None:
     assert json.loads(ways(machine, "config", "get", "attend.wake", "--json").stdout)["value"] == "never"
     assert ways(machine, "config", "set", "keepalive.window", "x").returncode == 6
     assert ways(machine, "config", "set", "keepalive.windows", "x").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ('[attend]\nwake = "never"\n', ""),
+        ('# mine\n[attend]\nwake = "never"\n\n[keepalive]\nwindow = "4h"\n', '# mine\n[keepalive]\nwindow = "4h"\n'),
+        ('[attend]\n# not at night\nwake = "never"\n', "[attend]\n# not at night\n"),
+        ('[attend]\nwake = "never"\nother = 1\n', "[attend]\nother = 1\n"),
+        ('attend.wake = "never"\n', ""),
+    ],
+)
+def test_a_table_that_holds_nothing_any_more_goes_with_its_last_setting(text: str, left: str, machine: Machine) -> None:
+    path = write(machine, text)
+    verbs.unset(machine.world, "attend.wake")
+    assert path.read_text() == left

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_ways.base.errors import RefusedError
-from agent_ways.ways.commands import reconcile, target, uninstall
+from agent_ways.ways.commands import config, keepalive, reconcile, target, uninstall
 from agent_ways.ways.ledger import Ledger
 from agent_ways.ways.report import Status
 from tests.ways.support import Machine
@@ -64,7 +64,13 @@ def test_messages_and_settings_stay(tmp_path: Path) -> None:
     for path in (".local/state/agent-ways/bus/one", ".config/agent-ways/config.toml"):
         (machine.home / path).parent.mkdir(parents=True)
         (machine.home / path).write_text("x")
-    uninstall.run(machine.world)
+    planned = uninstall.run(machine.world, dry_run=True)
+    done = uninstall.run(machine.world)
+    for report in (planned, done, uninstall.run(machine.world)):
+        assert [line.text for line in report.lines if line.status is Status.NOTE] == [
+            f"your messages and records stay; to remove them: rm -r {machine.home}/.local/state/agent-ways",
+            f"your settings stay; to remove them: rm -r {machine.home}/.config/agent-ways",
+        ]
     assert (machine.home / ".local/state/agent-ways/bus/one").is_file()
     assert (machine.home / ".config/agent-ways/config.toml").is_file()
 
@@ -181,6 +187,19 @@ def test_purge_takes_messages_records_and_the_config_too(tmp_path: Path) -> None
     assert not (machine.home / ".local/state/agent-ways").exists()
     assert not (machine.home / ".config/agent-ways").exists()
     assert uninstall.run(machine.world, purge=True).lines == ()
+
+
+@pytest.mark.demand("LIFE-9")
+def test_purge_leaves_no_folder_that_a_setting_made(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, installed=False)
+    before = machine.tree()
+    noted(machine)
+    config.change(machine.world, "attend.wake", "never")
+    keepalive.on(machine.world)
+    assert (machine.home / ".config").is_dir()
+    assert (machine.home / ".local/state").is_dir()
+    assert uninstall.run(machine.world, purge=True).exit_code == 0
+    assert machine.tree() == before
 
 
 @pytest.mark.demand("LIFE-9")

@@ -19,6 +19,8 @@ from agent_ways.base.errors import ConfigError, RefusedError, UsageError, state_
 from agent_ways.base.records import FILE_MODE, make_dirs, write_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydantic.fields import FieldInfo
 
 
@@ -135,8 +137,10 @@ def _number(word: str) -> float | str:
         return word
 
 
-def edit(path: str, name: str, value: Any | None) -> bool:
+def edit(path: str, name: str, value: Any | None, make_folder: Callable[[str], None] = make_dirs) -> bool:
     """Write a setting, or take it out for None; False where the file says so already. Comments and order stay.
+
+    A table that holds nothing any more goes, unless a comment stands in it.
 
     Raises `ConfigError` where the file is not TOML, `RefusedError` where it is read-only (another program's).
     """
@@ -157,6 +161,9 @@ def edit(path: str, name: str, value: Any | None) -> bool:
             raise ConfigError(f"{path}: {section} is no table", f"Write [{section}] above its settings.")
         if value is None:
             table.pop(key, None)
+            held: Any = document[section]
+            if not table and not (held.as_string() if hasattr(held, "as_string") else "#").strip():
+                del document[section]
         elif table.get(key) != value or type(table.get(key)) is not type(tomlkit.item(value)):
             table[key] = value
         after = tomlkit.dumps(document)
@@ -167,7 +174,7 @@ def edit(path: str, name: str, value: Any | None) -> bool:
     mode = os.stat(real).st_mode & 0o777 if os.path.exists(real) else FILE_MODE
     if not mode & 0o222:
         raise RefusedError(f"{path} is read-only, so another program manages it", f"Change {name} where that has it.")
-    make_dirs(os.path.dirname(real))
+    make_folder(os.path.dirname(real))
     write_bytes(real, after.encode("utf-8"), mode)
     return True
 

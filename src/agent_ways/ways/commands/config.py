@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from agent_ways.base import paths
 from agent_ways.base.config import FILE
 from agent_ways.ways import userconfig
+from agent_ways.ways.ledger import Ledger
 from agent_ways.ways.report import Line, Report, Status
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def change(world: World, name: str, value: str) -> Report:
     """`ways config set NAME VALUE`."""
     path = file_of(world)
     parsed = userconfig.parse(name, value)
-    done = userconfig.edit(path, name, parsed)
+    done = userconfig.edit(path, name, parsed, Ledger(world.layout).make_folder)
     line = Line(Status.DONE if done else Status.OK, name, f"{userconfig.shown(parsed)} in {path}")
     return Report("config set", (line,), data={"name": name, "value": parsed})
 

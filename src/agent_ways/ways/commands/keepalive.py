@@ -16,7 +16,7 @@ from agent_ways.attend import bus as buses
 from agent_ways.attend import perceiver, reach
 from agent_ways.base import config, paths
 from agent_ways.base.errors import state_error
-from agent_ways.base.records import FILE_MODE, make_dirs
+from agent_ways.base.records import FILE_MODE
 from agent_ways.claude import registration
 from agent_ways.claude.cache import FIVE_MINUTES
 from agent_ways.claude.identity import Identity
@@ -32,6 +32,7 @@ from agent_ways.keepalive.words import spell
 from agent_ways.ways import sessions, tables, userconfig
 from agent_ways.ways.commands import reconcile
 from agent_ways.ways.commands.config import file_of
+from agent_ways.ways.ledger import Ledger
 from agent_ways.ways.report import Line, Report, Status
 
 if TYPE_CHECKING:
@@ -59,8 +60,9 @@ def on(world: World, window: str | None = None) -> Report:
     path = file_of(world)
     # Both are judged before either is written.
     wanted = None if window is None else userconfig.parse(WINDOW, window)
-    edits = [userconfig.edit(path, WINDOW, wanted)] if wanted is not None else []
-    edits.append(userconfig.edit(path, ARMED, True))
+    make_folder = Ledger(world.layout).make_folder
+    edits = [userconfig.edit(path, WINDOW, wanted, make_folder)] if wanted is not None else []
+    edits.append(userconfig.edit(path, ARMED, True, make_folder))
     _tell(world)
     told = _config(world)
     settings = situation.settings(told)
@@ -150,7 +152,7 @@ def _notes(told: config.Config, path: str) -> list[Line]:
 def _tell(world: World) -> None:
     """Have running servers read the config again."""
     path = changed_file(world.env)
-    make_dirs(os.path.dirname(path))
+    Ledger(world.layout).make_folder(os.path.dirname(path))
     try:
         with open(path, "wb", opener=lambda name, flags: os.open(name, flags, FILE_MODE)):
             pass

@@ -8,6 +8,7 @@ and says so. Needs the standard library alone: a checkout runs it without anythi
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from agent_ways.ways.layout import COMMANDS
 from agent_ways.ways.ledger import Ledger
 from agent_ways.ways.report import Line, Report, Status
 from agent_ways.ways.target import target_of
+from agent_ways.ways.targets import FILE as TARGETS
 from agent_ways.ways.targets import Known, TargetList
 
 if TYPE_CHECKING:
@@ -31,9 +33,9 @@ def run(world: World, *, dry_run: bool = False, purge: bool = False) -> Report:
     layout = world.layout
     if dry_run:
         lines = _planned(world)
-        return _report(lines + (_purge(world, dry_run=True) if purge else []))
+        return _report(lines + (_purge(world, dry_run=True) if purge else _stays(world)))
     if not os.path.isdir(layout.data) and not world.targets().exists:
-        return _report(_path_links(world, dry_run=False) + (_purge(world, dry_run=False) if purge else []))
+        return _report(_path_links(world, dry_run=False) + (_purge(world, dry_run=False) if purge else _stays(world)))
     with world.lock():
         ledger = Ledger(layout)
         known = world.targets()
@@ -52,7 +54,7 @@ def run(world: World, *, dry_run: bool = False, purge: bool = False) -> Report:
         lines.append(Line(Status.NOTE, "data", f"{left[0]} holds files that are not ours; it stays"))
     elif present:
         lines.append(Line(Status.DONE, "versions", _versions(present, layout.data)))
-    return _report(lines)
+    return _report(lines + ([] if purge else _stays(world)))
 
 
 def refuse_odd(world: World, *, purge: bool) -> None:
@@ -114,10 +116,37 @@ def _path_links(world: World, *, dry_run: bool) -> list[Line]:
     return lines
 
 
+def _shared(world: World) -> bool:
+    """Whether the original agent-ways keeps its files in the same places."""
+    config = paths.config_dir(world.env)
+    return os.path.exists(os.path.join(config, original.CONFIG)) or os.path.isdir(
+        os.path.join(world.layout.data, ".git")
+    )
+
+
+def _stays(world: World) -> list[Line]:
+    """What is a person's and stays, by its path, and how it is removed."""
+    state, config = paths.state_root(world.env), paths.config_dir(world.env)
+    found = {config: "your settings stay"} if os.path.isdir(config) else {}
+    # The list of targets and the backups of settings go by themselves, but for what a person decided.
+    decided = any(not known.withdrawn.is_plain for known in world.targets())
+    if decided or {*_names(state)} - {TARGETS, "backups"}:
+        found = {state: "your messages and records stay", **found}
+    by_hand = "" if _shared(world) else "; to remove them: rm -r "
+    return [Line(Status.NOTE, path, what + (by_hand and by_hand + shlex.quote(path))) for path, what in found.items()]
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
 def _purge(world: World, *, dry_run: bool) -> list[Line]:
     """Take the state and the user config away, whole."""
     config = paths.config_dir(world.env)
-    if os.path.exists(os.path.join(config, original.CONFIG)) or os.path.isdir(os.path.join(world.layout.data, ".git")):
+    if _shared(world):
         text = "state and configuration are shared with the original agent-ways; they stay"
         return [Line(Status.FAILED, "purge", text, "remove its files first, or take ours out by hand")]
     lines = []
