@@ -226,3 +226,19 @@ def test_a_table_that_holds_nothing_any_more_goes_with_its_last_setting(text: st
     path = write(machine, text)
     verbs.unset(machine.world, "attend.wake")
     assert path.read_text() == left
+
+
+def test_a_setting_with_a_slip_in_its_name_is_guessed(machine: Machine) -> None:
+    for verb in (verbs.get, verbs.unset):
+        with pytest.raises(UsageError) as raised:
+            verb(machine.world, "keepalive.armd")
+        assert raised.value.hint == "Did you mean keepalive.armed?"
+    with pytest.raises(UsageError) as raised:
+        verbs.get(machine.world, "nonsense")
+    assert raised.value.hint.startswith("There are: keepalive.armed, ")
+
+
+def test_a_number_below_zero_reaches_what_says_its_range(machine: Machine) -> None:
+    ran = ways(machine, "config", "set", "keepalive.limit_hour", "-3")
+    assert (ran.returncode, ran.stdout) == (ConfigError.exit_code, "")
+    assert "keepalive.limit_hour is a number from 0 to 100, not '-3'" in ran.stderr

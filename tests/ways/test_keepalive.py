@@ -87,7 +87,24 @@ def test_a_window_once_set_stays_until_another_is_said(machine: Machine) -> None
     keepalive.off(machine.world)
     answer = keepalive.on(machine.world)
     assert answer.data["window_s"] == 5400
-    assert said(answer)["keepalive"] == "armed, until 1 h 30 min after you last typed in a session"
+    kept = "(as set before; ways config unset keepalive.window for 8 h)"
+    assert said(answer)["keepalive"] == f"armed, until 1 h 30 min after you last typed in a session {kept}"
+    for window in ("90m", "8h", None):
+        assert "as set before" not in said(keepalive.on(machine.world, window))["keepalive"]
+
+
+@pytest.mark.demand("KA-1")
+@pytest.mark.parametrize("window", ["1s", "9m59s", "31d", "87600h"])
+def test_a_window_without_a_use_is_refused_on_the_command_line_and_obeyed_in_a_file(
+    window: str, machine: Machine
+) -> None:
+    with pytest.raises(ConfigError, match=f"keepalive.window is from 10m to 30d, not '{window}'"):
+        keepalive.on(machine.world, window)
+    assert not config(machine).exists()
+    config(machine, f'[keepalive]\nwindow = "{window}"\n')
+    answer = keepalive.on(machine.world)
+    assert "config" not in said(answer)
+    assert "as set before" in said(answer)["keepalive"]
 
 
 @pytest.mark.demand("KA-1")
@@ -144,6 +161,7 @@ def test_arming_says_what_the_five_minute_tier_means_where_it_ends_before_the_wi
     assert "API key" in told
     assert "about 45 min" in told
     assert "normally no wrap" in told
+    assert len(told) < 130
     assert "five-minute caches" not in said(keepalive.on(machine.world, "30m"))
 
 

@@ -183,7 +183,9 @@ def test_a_variable_that_names_no_target_is_said(machine: Machine) -> None:
     line = reconcile.run(machine.world).lines[-1]
     assert (line.status, line.repair) == (Status.NOTE, f"ways target add {machine.home}/work")
     machine.env["CLAUDE_CONFIG_DIR"] = "relative"
-    assert reconcile.run(machine.world).lines[-1].status is Status.NOTE
+    line = reconcile.run(machine.world).lines[-1]
+    assert (line.status, line.subject) == (Status.NOTE, "CLAUDE_CONFIG_DIR")
+    assert line.text.startswith("is relative, ")
 
 
 @pytest.mark.parametrize("verb", [verbs.remove, verbs.enable, verbs.disable, verbs.reset])

@@ -175,7 +175,7 @@ def config_get() -> None:
     """Print the value of one setting, as in conduits.channel."""
 
 
-@config.command("set")
+@config.command("set", context_settings={"ignore_unknown_options": True})  # -3 is a value here
 @_SETTING
 @click.argument("value")
 @verb("config", "change")
@@ -256,7 +256,9 @@ def keepalive() -> None:
 
 
 @keepalive.command("on")
-@click.option("--window", metavar="TIME", help="How long after you last typed, as in 8h, 90m or 2h30m.")
+@click.option(
+    "--window", metavar="TIME", help="How long after you last typed, as in 8h, 90m or 2h30m; from 10m to 30d."
+)
 @verb("keepalive", "on")
 def keepalive_on() -> None:
     """Arm it, in running sessions too. Exit code 6: that time makes no sense, or the file can not be edited."""

@@ -6,6 +6,7 @@ test holds the two together. Must not print.
 
 from __future__ import annotations
 
+import difflib
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -29,6 +30,10 @@ def _duration(text: str) -> str:
         raise ValueError('is a time like "8h", "90m" or "2h30m"')
     return text
 
+
+WINDOW = "keepalive.window"
+SHORTEST_WINDOW, LONGEST_WINDOW = 600.0, 30 * 86_400.0
+"""Seconds: what the command line takes. A file written by hand may say anything."""
 
 Duration = Annotated[str, AfterValidator(_duration)]
 Limit = Annotated[float, Field(ge=0, le=MOST)]
@@ -112,7 +117,13 @@ def find(name: str, found: tuple[Setting, ...]) -> Setting:
     for setting in found:
         if setting.name == name:
             return setting
-    raise UsageError(f"there is no setting {name}", f"There are: {', '.join(setting.name for setting in found)}")
+    raise _unknown(name, [setting.name for setting in found])
+
+
+def _unknown(name: str, names: list[str]) -> UsageError:
+    near = difflib.get_close_matches(name[:100], names, n=2, cutoff=0.75)
+    hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(names)}"
+    return UsageError(f"there is no setting {name}", hint)
 
 
 def parse(name: str, word: str) -> Any:
@@ -127,6 +138,11 @@ def parse(name: str, word: str) -> Any:
     trouble = _trouble(field, value)
     if trouble:
         raise ConfigError(f"{name} {trouble}, not {word!r}")
+    if name == WINDOW and not SHORTEST_WINDOW <= (duration(word) or 0) <= LONGEST_WINDOW:
+        raise ConfigError(
+            f"{name} is from 10m to 30d, not {word!r}",
+            "A shorter one closes before there is anything to keep warm; for a longer one there is no use.",
+        )
     return value
 
 
@@ -189,7 +205,7 @@ def _model(name: str) -> tuple[type[_Section], str]:
     model = SECTIONS.get(section)
     if model is None or key not in model.model_fields:
         names = [f"{section}.{key}" for section, model in SECTIONS.items() for key in model.model_fields]
-        raise UsageError(f"there is no setting {name}", f"There are: {', '.join(names)}")
+        raise _unknown(name, names)
     return model, key
 
 

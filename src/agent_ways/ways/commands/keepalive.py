@@ -34,6 +34,7 @@ from agent_ways.ways.commands import reconcile
 from agent_ways.ways.commands.config import file_of
 from agent_ways.ways.ledger import Ledger
 from agent_ways.ways.report import Line, Report, Status
+from agent_ways.ways.userconfig import WINDOW
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from agent_ways.ways.sessions import Session
     from agent_ways.ways.world import World
 
-ARMED, WINDOW = "keepalive.armed", "keepalive.window"
+ARMED = "keepalive.armed"
 DAYS = 14
 """How many days the report goes back, today included, where nothing else is asked for."""
 
@@ -67,6 +68,9 @@ def on(world: World, window: str | None = None) -> Report:
     told = _config(world)
     settings = situation.settings(told)
     text = f"armed, until {spell(settings.window_ms)} after you last typed in a session"
+    default = config.Config().keepalive_window
+    if window is None and told.keepalive_window != default:
+        text += f" (as set before; ways config unset {WINDOW} for {spell(int(default * 1000))})"
     lines = [Line(Status.DONE if any(edits) else Status.OK, "keepalive", text)]
     lines += _notes(told, path)
     note = _five_minutes(settings)
@@ -162,8 +166,9 @@ def _tell(world: World) -> None:
 
 def _five_minutes(settings: Settings) -> str:
     """What to know before the shorter cache surprises a person (KA-5)."""
-    note = judge.note(settings, FIVE_MINUTES)
-    return note.replace("This session's cache is", "With an API key, as a rule, a session's cache is", 1)
+    note, known, _ = judge.note(settings, FIVE_MINUTES).partition(", when they have cost")
+    note = note.replace("This session's cache is", "with an API key, as a rule, a cache is", 1)
+    return f"{note}, and normally no wrap is sent" if known else ""
 
 
 # -- status -------------------------------------------------------------------------------------------------------

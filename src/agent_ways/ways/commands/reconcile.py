@@ -134,7 +134,7 @@ def _unlisted(world: World, known: TargetList) -> list[Line]:
     try:
         target = target_of(world.env)
     except UsageError as error:
-        return [Line(Status.NOTE, dirs.VARIABLE, error.message, error.hint)]
+        return [Line(Status.NOTE, dirs.VARIABLE, error.message.removeprefix(f"{dirs.VARIABLE} "), error.hint)]
     if any(same_dir(each.target.config_dir, target.config_dir) for each in known):
         return []
     text = f"names {target.config_dir}, which is none of your targets"
