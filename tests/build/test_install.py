@@ -16,6 +16,7 @@ from build.launch import interpreter
 
 from agent_ways import __version__
 from agent_ways.base.errors import RefusedError
+from agent_ways.ways.commands import status
 from agent_ways.ways.update import versions
 from agent_ways.ways.update.errors import NothingToRollBackError
 from build import ROOT, install
@@ -220,7 +221,10 @@ def test_the_way_back_leads_over_an_install_to_the_version_that_was_there(
     assert run(machine, "ways-mcp", "--version").stdout == f"ways-mcp {__version__}\n"
     back = run(machine, "ways", "update", "--rollback")
     assert (back.returncode, back.stderr) == (0, "")
+    assert f"before: {new} is kept; ways update --rollback again goes forward to it" in back.stdout
     assert machine.layout.installed() == before
+    kept = [line.text for line in status.run(machine.world).lines if line.subject == "version"]
+    assert kept == [f"{new} is kept; ways update --rollback puts it in force"]
     assert run(machine, "ways-mcp", "--version").stdout == "ways-mcp 0.0.9\n"
     assert install.install(machine.world) == 0
     assert machine.layout.installed() == new

@@ -172,8 +172,9 @@ def test_settings_come_before_the_record_and_the_record_before_the_checkouts_ori
 
 def test_without_an_origin_no_organisation_is_made_up(tmp_path: Path) -> None:
     for checkout in ("", str(tmp_path), "/nowhere"):
-        with pytest.raises(NoOriginError, match="not known where releases"):
+        with pytest.raises(NoOriginError, match="not known where releases") as raised:
             origin_of({}, "", checkout)
+        assert "From a checkout: git pull && make install" in raised.value.hint
 
 
 @pytest.mark.parametrize(

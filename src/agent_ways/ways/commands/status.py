@@ -43,7 +43,7 @@ def run(world: World) -> Report:
         "keepalive": {"armed": settings.keepalive_armed, "window_s": settings.keepalive_window},
         "bus": os.path.join(paths.state_root(world.env), "attend"),
     }
-    lines = [_installed_line(world, installed), *_proof_lines(proof), *lost]
+    lines = [_installed_line(world, installed), *_kept_lines(world, installed), *_proof_lines(proof), *lost]
     for target in targets:
         lines += _target_lines(target)
     lines += [_session_line(session) for session in live]
@@ -84,6 +84,15 @@ def _installed_line(world: World, installed: str | None) -> Line:
     if source is not None:
         return Line(Status.OK, "installed", f"by another program, in {source.commands}")
     return Line(Status.NOTE, "installed", "nothing", managed.to_install())
+
+
+def _kept_lines(world: World, installed: str | None) -> list[Line]:
+    """The other versions that are there, and whether the way back leads to one."""
+    before = versions.record_of(world.layout, installed).get(versions.REPLACED) if installed else None
+    others = [name for name in world.layout.on_disk() if name != installed and world.layout.is_complete(name)]
+    words = {before: "is kept; ways update --rollback puts it in force"}
+    used = "is kept while a session uses it, or until the next update"
+    return [Line(Status.OK, "version", f"{name} {words.get(name, used)}") for name in others]
 
 
 def _proof_lines(proof: object) -> list[Line]:

@@ -59,7 +59,8 @@ def origin_of(env: Mapping[str, str], recorded: str = "", checkout: str = "") ->
     if not repository:
         raise NoOriginError(
             "it is not known where releases of this copy live: it has no origin on GitHub",
-            f"Name the repository with {REPOSITORY}=owner/name, or a server with {RELEASES}=https://...",
+            "From a checkout: git pull && make install. "
+            f"Else name the repository with {REPOSITORY}=owner/name, or a server with {RELEASES}=https://...",
         )
     return Origin(f"https://api.github.com/repos/{repository}", repository, _GITHUB)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from agent_ways.base.errors import UsageError
@@ -217,4 +217,7 @@ def _rolled_back(world: World, here: Here, *, dry_run: bool) -> Report:
         versions.smoke(layout.version(identifier), version, world.env)
         proof = versions.record_of(layout, identifier).get("proof")
         now = parse_version(version_of(layout.installed() or "") or "")
-        return _in_force(world, here, identifier, proof if isinstance(proof, dict) else {}, now)
+        newer = layout.installed()
+        report = _in_force(world, here, identifier, proof if isinstance(proof, dict) else {}, now)
+        forth = Line(Status.OK, "before", f"{newer} is kept; ways update --rollback again goes forward to it")
+        return replace(report, lines=(report.lines[0], forth, *report.lines[1:]))
