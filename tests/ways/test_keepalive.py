@@ -235,6 +235,7 @@ def test_status_writes_nothing(machine: Machine, session: Callable[..., FakeClie
     client = session(cache="1h")
     client.type("hello")
     client.wait_status("idle")
+    client.end_server()  # which registers its session whenever it is ready
     state = machine.home / ".local" / "state" / "agent-ways"
     before = sorted(state.rglob("*"))
     ways(machine, "keepalive", "status")
