@@ -131,5 +131,8 @@ def test_a_server_that_grows_is_told_from_one_that_does_not() -> None:
     assert Series(1, flat).flat
     assert not Series(1, [Sample(5_000 + one * 100, 4_000 + one * 100, 10) for one in range(30)]).flat
     assert not Series(1, [Sample(5_000, 4_000, 10 + one) for one in range(30)]).flat
+    steps = [Sample(9_000, 8_000 + one // 10 * 4_000, 10) for one in range(30)]
+    assert Series(1, steps).flat
+    assert not Series(1, [Sample(one.pss, one.private * 3, one.files) for one in steps]).flat
     own = sample(os.getpid())
     assert own is None or own.private > 1_000
