@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from random import Random
 
 FACTOR = 4
-MOST = 9.0
+MOST = 11.0
 """Times that four times the input may take: linear is 4, quadratic is 16."""
 CLEAR = 0.02
 """Seconds below which a run says nothing."""

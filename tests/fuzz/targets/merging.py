@@ -71,7 +71,7 @@ def _base(base: Base) -> None:
 
 
 def _value(text: str | None) -> Any:
-    return None if text is None else json.loads(text)
+    return None if text is None else json.loads(text.removeprefix("\ufeff"))  # a mark that an editor put there stays
 
 
 TARGET = Target(
