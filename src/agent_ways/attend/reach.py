@@ -20,12 +20,15 @@ from agent_ways.claude.reach import NO, UNKNOWN, YES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Container
+
     from agent_ways.attend.addresses import Known
     from agent_ways.attend.bus import Bus
     from agent_ways.attend.instances import Instance
     from agent_ways.claude.reach import Reach
     from agent_ways.claude.records import SessionRecord
 
+FORBIDDEN = "The user config forbids it."
 NAMES = ("channel", "inbox_socket", "loop", "drain")
 
 Conduits = dict[str, dict[str, "str | None"]]
@@ -47,9 +50,11 @@ def conduits(
     served = bool(perceiver.servers(bus, known.session))
     loop = perceiver.loop(bus, known.key, known.session) if known.key else None
     channel = reach.channel(record, bus.table.argv(record.pid), bus.env if own else {}, SERVER)
+    socket = reach.inbox_socket(record, record.config_dir)
+    used = allowed(bus)
     return {
-        "channel": _pushing(bus, instance, CHANNEL, channel, served),
-        "inbox_socket": _pushing(bus, instance, SOCKET, reach.inbox_socket(record, record.config_dir), served),
+        "channel": _pushing(channel, served, lambda: closed(bus, instance, CHANNEL, used)),
+        "inbox_socket": _pushing(socket, served, lambda: closed(bus, instance, SOCKET, used)),
         "loop": _told(YES, "A sensor loop runs.", str(loop))
         if loop
         else _told(NO, "No sensor loop runs: attend run under the Monitor tool starts one."),
@@ -72,26 +77,29 @@ def wakes(found: Conduits) -> bool:
     return any(found[name]["state"] != NO for name in ("channel", "inbox_socket", "loop"))
 
 
-def closed(bus: Bus, instance: Instance | None, conduit: str) -> str:
+def allowed(bus: Bus) -> tuple[str, ...]:
+    """The pushing conduits that the operator allows."""
+    return config.ConfigFile(os.path.join(paths.config_dir(bus.env), config.FILE)).now().conduits
+
+
+def closed(bus: Bus, instance: Instance | None, conduit: str, allowed: Container[str]) -> str:
     """Why our own side does not use a pushing conduit: the operator forbids it, or the server has given it up."""
-    told = config.ConfigFile(os.path.join(paths.config_dir(bus.env), config.FILE)).now()
-    if conduit.replace(" ", "_") not in told.conduits:
-        return "The user config forbids it."
-    reason = _given_up(bus, instance, conduit)
-    return f"Given up until restart or /clear: {reason}." if reason else ""
+    return given_up(bus, instance, conduit) if conduit.replace(" ", "_") in allowed else FORBIDDEN
 
 
-def _given_up(bus: Bus, instance: Instance | None, conduit: str) -> str:
+def given_up(bus: Bus, instance: Instance | None, conduit: str) -> str:
+    """Why the server uses a conduit no more until restart or `/clear`; empty where it does."""
     try:
-        return ledger.read(bus, instance.key).why_down(conduit, instance.client, instance.session) if instance else ""
+        why = ledger.read(bus, instance.key).why_down(conduit, instance.client, instance.session) if instance else ""
     except StateError:
         return ""
+    return f"Given up until restart or /clear: {why}." if why else ""
 
 
-def _pushing(bus: Bus, instance: Instance | None, conduit: str, found: Reach, served: bool) -> dict[str, str | None]:
+def _pushing(found: Reach, served: bool, why_not: Callable[[], str]) -> dict[str, str | None]:
     if found.state == NO:
         return _told(found.state, found.reason, found.evidence)
-    why = closed(bus, instance, conduit) or ("" if served else "No server of this session runs.")
+    why = why_not() or ("" if served else "No server of this session runs.")
     return _told(NO, why, found.evidence) if why else _told(found.state, found.reason, found.evidence)
 
 

@@ -51,11 +51,14 @@ def _how(bus: Bus, identity: Identity, instance: Instance, unseen: int) -> str:
     record = identity.record
     known = Known(key=instance.key, session=instance.session, live=ALIVE)
     found = reach.conduits(bus, known, instance, record, own=True)
+    used = reach.allowed(bus)
     flagged = found["channel"]["evidence"] is not None and "--channels" not in (found["channel"]["evidence"] or "")
-    flagged = flagged and not any(bus.env.get(name) for name in GATES) and not reach.closed(bus, instance, CHANNEL)
+    flagged = (
+        flagged and not any(bus.env.get(name) for name in GATES) and not reach.closed(bus, instance, CHANNEL, used)
+    )
     told = settings.inbound(settings.files(identity.config_dir, record.cwd if record else None))
     socket = bool(bus.env.get("CLAUDE_CODE_MESSAGING_SOCKET")) and not told.keeps_out
-    socket = socket and not reach.closed(bus, instance, SOCKET)
+    socket = socket and not reach.closed(bus, instance, SOCKET, used)
     registered = _registered(identity.config_dir)
     lines = [f"[attend] You are {instance.name} on the message bus of this machine's Claude Code sessions."]
     if registered and (flagged or socket):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from agent_ways.attend.reach import FORBIDDEN
 from agent_ways.base import config, paths
 from agent_ways.claude.reach import NO, YES
 from agent_ways.server import sight
@@ -21,18 +22,19 @@ if TYPE_CHECKING:
 
 
 def usable(
-    conduits: Iterable[Conduit], session: View, closed: Callable[[str], str]
+    conduits: Iterable[Conduit], session: View, allowed: Iterable[str], given_up: Callable[[str], str] = lambda _: ""
 ) -> tuple[tuple[Conduit, ...], tuple[str, ...]]:
     """The conduits that may reach the session, best first, and of each other one why not.
 
-    `closed` says by a conduit's name why our own side does not use it, empty where nothing speaks against it.
+    `allowed` are those that the user config allows; `given_up` says by a conduit's name why our side does not use it
+    any more, empty where nothing speaks against it.
     """
     proven: list[Conduit] = []
     possible: list[Conduit] = []
     reasons: list[str] = []
     for conduit in conduits:
         name = conduit.name.replace(" ", "_")
-        if why := closed(conduit.name):
+        if why := given_up(conduit.name) if name in allowed else FORBIDDEN:
             reasons.append(f"{name}: {why}")
             continue
         reach = conduit.reach(session)
@@ -50,6 +52,5 @@ def push(world: World, content: str, meta: Mapping[str, str]) -> bool:
         return False
     allowed = config.ConfigFile(os.path.join(paths.config_dir(world.env), config.FILE)).now().conduits
     session = sight.view(world, record, record.config_dir)
-    forbidden = "The user config forbids it."
-    found, _ = usable(world.conduits, session, lambda name: "" if name.replace(" ", "_") in allowed else forbidden)
+    found, _ = usable(world.conduits, session, allowed)
     return any(conduit.push(session, Event(content, meta)) is None for conduit in found)

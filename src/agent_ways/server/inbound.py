@@ -222,13 +222,10 @@ class Inbound:
 
     def _choose(self, look: _Look, allowed: Iterable[str]) -> Conduit | None:
         """The conduit to push through, None where there is none."""
-
-        def closed(name: str) -> str:
-            if name.replace(" ", "_") not in allowed:
-                return "the user config forbids it"
-            return look.opened.why_down(name, look.instance.client, look.instance.session)
-
-        found, _ = choice.usable(self._world.conduits, look.session, closed)
+        client, session = look.instance.client, look.instance.session
+        found, _ = choice.usable(
+            self._world.conduits, look.session, allowed, lambda name: look.opened.why_down(name, client, session)
+        )
         return found[0] if found else None
 
     def _give(self, look: _Look, conduit: Conduit, slips: Sequence[Slip], notes: Sequence[str]) -> None:

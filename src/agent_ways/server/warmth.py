@@ -170,5 +170,7 @@ def _conduits(world: World, record: SessionRecord) -> Conduits:
     bus = open_bus(world.env, world.table)
     instance = instances.find(bus, sight.identity(world))
     session = sight.view(world, record, record.config_dir)
-    found, reasons = choice.usable(world.conduits, session, lambda name: reach.closed(bus, instance, name))
+    found, reasons = choice.usable(
+        world.conduits, session, reach.allowed(bus), lambda name: reach.given_up(bus, instance, name)
+    )
     return Conduits(tuple(one.name.replace(" ", "_") for one in found), "; ".join(reasons))

@@ -145,7 +145,8 @@ def _from_outside(world: World, identity: Identity, pushing: Iterable[str]) -> d
 
     bus = open_bus(world.env, world.table)
     instance = instances.find(bus, identity)
-    closed = {name.replace(" ", "_"): why for name in pushing if (why := reach.closed(bus, instance, name))}
+    used = reach.allowed(bus)
+    closed = {name.replace(" ", "_"): why for name in pushing if (why := reach.closed(bus, instance, name, used))}
     told = {name: _told(Reach(NO, why)) for name, why in closed.items()}
     if instance is None:
         nobody = Reach(NO, "This session is not on the bus yet.")
